@@ -1,0 +1,157 @@
+// The one file that knows Python: arrays in, arrays out, the GIL released while the core works.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "scoring.hpp"
+
+namespace nb = nanobind;
+using namespace credibn;
+
+namespace {
+
+template <class T, int Dimensions>
+using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+void require(bool holds, const char* message) {
+  if (!holds) throw nb::value_error(message);
+}
+
+template <class T>
+Out<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
+}
+
+// Ctrl-C is noticed here even where no progress is shown.
+Watch make_watch(const nb::object& callback) {
+  return [&callback](double fraction_done) {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return callback.is_none() || nb::cast<bool>(callback(fraction_done));
+  };
+}
+
+nb::object to_python(Candidates&& found) {
+  const std::size_t m = found.costs.size(), words = std::size_t(found.words);
+  return nb::make_tuple(to_numpy(std::move(found.nodes), {m}), to_numpy(std::move(found.costs), {m}),
+                        to_numpy(std::move(found.masks), {m, words}), found.n_local_scores);
+}
+
+template <class Work>
+nb::object run(const Work& work) {
+  try {
+    Candidates found = [&] {
+      nb::gil_scoped_release release;
+      return work();
+    }();
+    return to_python(std::move(found));
+  } catch (const Stopped&) {
+    return nb::none();
+  } catch (const std::invalid_argument& error) {
+    throw nb::value_error(error.what());
+  }
+}
+
+Question question_of(std::size_t n, double epsilon, const In<std::uint8_t, 2>& allowed,
+                     const In<std::uint8_t, 2>& required, const In<std::int64_t, 1>& max_parents,
+                     const In<double, 2>& edge_costs) {
+  require(n >= 1 && n <= 255, "the core takes 1 to 255 variables");
+  require(allowed.shape(0) == n && allowed.shape(1) == n && required.shape(0) == n && required.shape(1) == n &&
+              max_parents.shape(0) == n && edge_costs.shape(0) == n && edge_costs.shape(1) == n,
+          "constraints and edge costs must have one row and column for each variable");
+  return make_question(int(n), epsilon, allowed.data(), required.data(), max_parents.data(), edge_costs.data());
+}
+
+Table table_of(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities, const In<std::int64_t, 1>& weights) {
+  require(arities.shape(0) == codes.shape(0) && weights.shape(0) == codes.shape(1),
+          "codes need one row for each arity and one column for each weight");
+  return make_table(codes.data(), arities.data(), weights.data(), int(codes.shape(0)), codes.shape(1));
+}
+
+Rules rules_of(const std::vector<std::string>& names) {
+  Rules rules{false, false, false, false, false};
+  for (const std::string& name : names) {
+    if (name == "penalty") rules.penalty = true;
+    else if (name == "configurations") rules.configurations = true;
+    else if (name == "parent_entropy") rules.parent_entropy = true;
+    else if (name == "cells") rules.cells = true;
+    else if (name == "suffix_floor") rules.suffix_floor = true;
+    else throw nb::value_error(("unknown rule: " + name).c_str());
+  }
+  return rules;
+}
+
+nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
+                             const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
+                             const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
+                             const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs,
+                             const std::string& engine, const std::vector<std::string>& rules, unsigned n_threads,
+                             const nb::object& watch) {
+  require(engine == "table" || engine == "descent", "the engine is 'table' or 'descent'");
+  return run([&] {
+    const Table table = table_of(codes, arities, weights);
+    return score_discrete(table, make_score(is_bdeu, parameter),
+                          question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
+                          rules_of(rules), engine == "table" ? Engine::table : Engine::descent, n_threads,
+                          make_watch(watch));
+  });
+}
+
+nb::object parent_limits_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
+                            const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
+                            const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
+                            const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs) {
+  const Table table = table_of(codes, arities, weights);
+  const DiscreteScore score = make_score(is_bdeu, parameter);
+  Question question = question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs);
+  limit_parents(question, table, score, make_grid(table, score), Rules{});
+  std::vector<std::int64_t> limits;
+  for (const NodeChoice& choice : question.nodes)
+    limits.push_back(std::int64_t(choice.required.size()) + choice.max_free);
+  const std::size_t n = limits.size();
+  return nb::cast(to_numpy(std::move(limits), {n}));
+}
+
+nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::size_t n, double epsilon,
+                              const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
+                              const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs,
+                              const In<double, 1>& floors, const In<double, 1>& size_penalties, double allowance,
+                              unsigned n_threads, const nb::object& watch) {
+  const Question question = question_of(n, epsilon, allowed, required, max_parents, edge_costs);
+  const int max_size = largest_family(question);
+  const Ranks ranks(int(n), max_size);
+  require(set_costs.size() >= std::size_t(max_size) + 1, "set costs are missing for the largest family");
+  require(floors.shape(0) == n && size_penalties.shape(0) >= std::size_t(max_size), "bounds are too short");
+  SetCosts sets;
+  for (int k = 0; k <= max_size; ++k) {
+    const auto& level = set_costs[std::size_t(k)];
+    require(level.shape(0) == ranks.choose(int(n), k), "a level of set costs has the wrong length");
+    sets.costs.emplace_back(level.data(), level.data() + level.shape(0));
+  }
+  const SizeBound bound({floors.data(), floors.data() + n},
+                        {size_penalties.data(), size_penalties.data() + size_penalties.shape(0)});
+  return run([&] {
+    return sweep_lattices(question, sets, ranks, epsilon + allowance, bound, n_threads, make_watch(watch));
+  });
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.doc() = "The compiled core of credibn: arrays in, arrays out. Not a public interface.";
+  module.def("score_discrete", &score_discrete_py, nb::arg("codes"), nb::arg("arities"), nb::arg("weights"),
+             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), nb::arg("allowed"), nb::arg("required"),
+             nb::arg("max_parents"), nb::arg("edge_costs"), nb::arg("engine"), nb::arg("rules"), nb::arg("n_threads"),
+             nb::arg("watch").none());
+  module.def("parent_limits", &parent_limits_py, nb::arg("codes"), nb::arg("arities"), nb::arg("weights"),
+             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), nb::arg("allowed"), nb::arg("required"),
+             nb::arg("max_parents"), nb::arg("edge_costs"));
+  module.def("prune_set_costs", &prune_set_costs_py, nb::arg("set_costs"), nb::arg("n"), nb::arg("epsilon"),
+             nb::arg("allowed"), nb::arg("required"), nb::arg("max_parents"), nb::arg("edge_costs"), nb::arg("floors"),
+             nb::arg("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
+}

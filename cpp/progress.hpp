@@ -1,0 +1,87 @@
+// Work shared among threads, with one channel for progress and interruption.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace credibn {
+
+// Called from the thread that started the work, a few times per second; returns false to stop.
+using Watch = std::function<bool(double fraction_done)>;
+
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped by the caller"; }
+};
+
+// Tells a task, which asks often, whether to give up.
+class StopFlag {
+ public:
+  void raise() { flag_.store(true, std::memory_order_relaxed); }
+  void check() const {
+    if (flag_.load(std::memory_order_relaxed)) throw Stopped();
+  }
+
+ private:
+  std::atomic<bool> flag_{false};
+};
+
+// Runs task(index, worker) for index 0..n_tasks-1 on n_threads threads, in increasing order of start. The results must
+// not depend on the worker. The first exception of a task stops the rest and is thrown again here; Stopped is thrown
+// when `watch` asked for it.
+inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watch, StopFlag& stop,
+                      const std::function<void(std::size_t index, unsigned worker)>& task) {
+  std::atomic<std::size_t> next{0}, done{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  std::condition_variable finished;
+  unsigned running = std::max(1u, n_threads);
+  auto work = [&](unsigned worker) {
+    try {
+      for (std::size_t i = next++; i < n_tasks; i = next++) {
+        stop.check();
+        task(i, worker);
+        ++done;
+      }
+    } catch (const Stopped&) {
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      stop.raise();
+    }
+    std::lock_guard lock(mutex);
+    --running;
+    finished.notify_one();
+  };
+  std::vector<std::thread> threads;
+  for (unsigned worker = 0; worker < std::max(1u, n_threads); ++worker) threads.emplace_back(work, worker);
+  bool stopped = false;
+  std::exception_ptr watch_failure;
+  {
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) {
+      lock.unlock();
+      try {
+        if (!stopped && watch && !watch(double(done) / double(std::max<std::size_t>(1, n_tasks)))) stopped = true;
+      } catch (...) {
+        stopped = true;
+        watch_failure = std::current_exception();
+      }
+      if (stopped) stop.raise();
+      lock.lock();
+    }
+  }
+  for (auto& thread : threads) thread.join();
+  if (watch_failure) std::rethrow_exception(watch_failure);
+  if (failure) std::rethrow_exception(failure);
+  if (stopped) throw Stopped();
+}
+
+}  // namespace credibn

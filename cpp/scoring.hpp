@@ -1,0 +1,127 @@
+// Scores of discrete data: limits and floors common to both engines, and the bounds of the table engine.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "descent.hpp"
+#include "lattice.hpp"
+#include "rules.hpp"
+#include "set_costs.hpp"
+
+namespace credibn {
+
+// Applies rule 4 to a question about a penalised likelihood. With a prior that rewards edges, a parent can pay its
+// penalty without telling anything, so the rule does not hold.
+inline void limit_parents(Question& question, const Table& table, const DiscreteScore& score, const Grid& grid,
+                          const Rules& rules) {
+  if (score.is_bdeu() || !rules.configurations) return;
+  for (int child = 0; child < question.n; ++child) {
+    NodeChoice& choice = question.nodes[std::size_t(child)];
+    std::vector<int> arities;
+    bool has_reward = false;
+    for (int v : choice.free) {
+      arities.push_back(table.arities[std::size_t(v)]);
+      has_reward |= question.edge_cost(v, child) < 0.0;
+    }
+    if (has_reward) continue;
+    std::sort(arities.begin(), arities.end());
+    choice.max_free = std::min(
+        choice.max_free, rules::largest_parent_set(arities, score.parameter, table.arities[std::size_t(child)],
+                                                   double(table.total), question.epsilon + grid.allowance()));
+  }
+}
+
+inline int largest_family(const Question& question) {
+  int size = 0;
+  for (const NodeChoice& choice : question.nodes) size = std::max(size, int(choice.required.size()) + choice.max_free);
+  return size + 1;
+}
+
+// N*H(i | all other variables) for each i.
+inline std::vector<double> entropy_floors(const Table& table, const Terms& entropy) {
+  std::vector<double> floors;
+  for (int child = 0; child < table.n_columns; ++child) {
+    Partition cells = one_cell(table), next;
+    for (int v = 0; v < table.n_columns; ++v) {
+      if (v == child) continue;
+      refine(table, cells, v, next, [](const Row* begin, const Row* end) { return end - begin > 1; });
+      std::swap(cells, next);
+    }
+    double floor = 0.0;
+    std::vector<std::uint64_t> seen(std::size_t(table.arities[std::size_t(child)]));
+    for (std::size_t c = 0; c < cells.n_cells(); ++c) {
+      std::fill(seen.begin(), seen.end(), 0);
+      std::uint64_t total = 0;
+      for (auto r = cells.begin[c]; r < cells.begin[c + 1]; ++r) {
+        seen[table.column(child)[cells.rows[r]]] += table.weights[cells.rows[r]];
+        total += table.weights[cells.rows[r]];
+      }
+      floor += entropy(total);
+      for (std::uint64_t count : seen) floor -= entropy(count);
+    }
+    floors.push_back(floor);
+  }
+  return floors;
+}
+
+// Rules 2 and 6 for the table engine.
+class DiscreteBound {
+ public:
+  DiscreteBound(const Table& table, const DiscreteScore& score, const Rules& rules, const SetCosts& sets,
+                const std::vector<double>& floors)
+      : table_(table), score_(score), rules_(rules), sets_(sets), floors_(floors) {}
+
+  double operator()(const Family& family) const {
+    if (!(score_.is_bdeu() ? rules_.cells : rules_.penalty)) return -kInfinity;
+    const int arity = table_.arities[std::size_t(family.child)];
+    const double floor = floors_[std::size_t(family.child)];
+    double configurations = 1.0;
+    for (int t = 0; t < family.size; ++t) configurations *= table_.arities[std::size_t(family.parents[t])];
+    if (!score_.is_bdeu()) return rules::penalty_bound(score_.parameter, configurations, arity, floor);
+    const double cells = sets_.cells[std::size_t(family.size) + 1][family.family_rank];
+    const bool has_floor = score_.parameter / configurations <= rules::kLargestPriorMass;
+    return rules::cell_bound(cells, std::log(double(arity))) + (has_floor ? floor : 0.0);
+  }
+
+ private:
+  const Table& table_;
+  const DiscreteScore score_;
+  const Rules rules_;
+  const SetCosts& sets_;
+  const std::vector<double>& floors_;
+};
+
+// A lower bound that depends on the node and the number of its parents alone (Gaussian BIC), or none (-infinity).
+class SizeBound {
+ public:
+  SizeBound(std::vector<double> floors, std::vector<double> size_penalties)
+      : floors_(std::move(floors)), size_penalties_(std::move(size_penalties)) {}
+  double operator()(const Family& family) const {
+    return floors_[std::size_t(family.child)] + size_penalties_[std::size_t(family.size)];
+  }
+
+ private:
+  std::vector<double> floors_, size_penalties_;
+};
+
+enum class Engine { table, descent };
+
+inline Candidates score_discrete(const Table& table, const DiscreteScore& score, Question question, const Rules& rules,
+                                 Engine engine, unsigned n_threads, const Watch& watch) {
+  const Grid grid = make_grid(table, score);
+  for (double& cost : question.edge_costs) cost = grid.round(cost);
+  limit_parents(question, table, score, grid, rules);
+  const std::vector<double> floors = entropy_floors(table, Terms::entropy(grid, table.total));
+  if (engine == Engine::descent)
+    return descend({table, score, grid, question, rules, floors}, n_threads, watch);
+  const int max_size = largest_family(question);
+  const Ranks ranks(question.n, max_size);
+  const Watch first_half = [&](double done) { return !watch || watch(0.9 * done); };
+  const Watch second_half = [&](double done) { return !watch || watch(0.9 + 0.1 * done); };
+  const SetCosts sets = count_sets(table, score, grid, ranks, max_size, n_threads, first_half);
+  const DiscreteBound bound(table, score, rules, sets, floors);
+  return sweep_lattices(question, sets, ranks, question.epsilon + grid.allowance(), bound, n_threads, second_half);
+}
+
+}  // namespace credibn

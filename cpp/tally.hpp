@@ -1,0 +1,257 @@
+// Counting many columns at once. A partition of the rows is refined by one column at a time (DESIGN fact F3), and at
+// each set the counts of *all* columns that may come next are known: each row holds its weight at the lane of each of
+// its values, and adding up the rows of a cell, lane by lane, counts every column in it. One level down, only the rows
+// of the rarer states are added; the commonest state is what the cell above had, less the others.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "table.hpp"
+
+namespace credibn {
+
+using Row = std::uint32_t;
+
+// Cells of a partition of the rows: cell c holds rows[begin[c]] .. rows[begin[c + 1] - 1].
+struct Partition {
+  std::vector<Row> rows;
+  std::vector<std::uint32_t> begin{0};
+  std::size_t n_cells() const { return begin.size() - 1; }
+  const Row* cell_begin(std::size_t c) const { return rows.data() + begin[c]; }
+  const Row* cell_end(std::size_t c) const { return rows.data() + begin[c + 1]; }
+  void clear() {
+    rows.clear();
+    begin.assign(1, 0);
+  }
+};
+
+inline Partition one_cell(std::vector<Row> rows) {
+  Partition all;
+  all.rows = std::move(rows);
+  all.begin.push_back(std::uint32_t(all.rows.size()));
+  return all;
+}
+
+inline Partition one_cell(const Table& table) {
+  std::vector<Row> rows(table.n_rows);
+  for (std::size_t r = 0; r < table.n_rows; ++r) rows[r] = Row(r);
+  return one_cell(std::move(rows));
+}
+
+// Splits each cell by one column, keeping the order of rows. `keep(begin, end)` says whether a new cell can still
+// change a score; the others are left out for good. Returns how many were.
+template <class Keep>
+std::uint64_t refine(const Table& table, const Partition& from, int column, Partition& to, const Keep& keep) {
+  const Code* codes = table.column(column);
+  const auto arity = std::size_t(table.arities[std::size_t(column)]);
+  to.clear();
+  to.rows.resize(from.rows.size());
+  Row* const rows = to.rows.data();
+  std::size_t write = 0;
+  std::uint64_t n_dropped = 0;
+  std::vector<std::uint32_t> counts;
+  for (std::size_t c = 0; c < from.n_cells(); ++c) {
+    counts.assign(arity + 1, 0);
+    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) ++counts[codes[*r] + 1u];
+    for (std::size_t s = 1; s <= arity; ++s) counts[s] += counts[s - 1];
+    const std::size_t base = write;
+    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) rows[base + counts[codes[*r]]++] = *r;
+    // counts[s] is now the end of state s: move the cells worth keeping together.
+    std::size_t read = base;
+    for (std::size_t s = 0; s < arity; ++s) {
+      const std::size_t stop = base + counts[s];
+      if (stop > read && keep(rows + read, rows + stop)) {
+        if (write != read) std::copy(rows + read, rows + stop, rows + write);
+        write += stop - read;
+        to.begin.push_back(std::uint32_t(write));
+      } else {
+        n_dropped += stop > read;
+      }
+      read = stop;
+    }
+  }
+  to.rows.resize(write);
+  return n_dropped;
+}
+
+// Columns in the order of a search, each with its place among the lanes. A column of r states takes r - 1 lanes (state
+// 0 follows from the cell's total); one with many states takes none and is counted alone.
+template <class Lane>
+class Lanes {
+ public:
+  static constexpr int kMostStates = 8;
+  static constexpr std::size_t kBlock = 8;  // lanes are added in blocks of this many
+
+  Lanes(const Table& table, const std::vector<int>& order) {
+    for (int v : order) {
+      const int arity = table.arities[std::size_t(v)];
+      first_.push_back(width_);
+      arities_.push_back(arity);
+      if (arity <= kMostStates) width_ += std::size_t(arity - 1);
+    }
+    first_.push_back(width_);
+    stride_ = (width_ + kBlock - 1) / kBlock * kBlock;
+    values_.assign(stride_ * table.n_rows, 0);
+    for (std::size_t p = 0; p < order.size(); ++p) {
+      if (is_wide(p)) continue;
+      const Code* column = table.column(order[p]);
+      for (std::size_t row = 0; row < table.n_rows; ++row)
+        if (column[row] > 0) values_[row * stride_ + first_[p] + column[row] - 1] = Lane(table.weights[row]);
+    }
+  }
+  bool is_wide(std::size_t position) const { return arities_[position] > kMostStates; }
+  int arity(std::size_t position) const { return arities_[position]; }
+  std::size_t first(std::size_t position) const { return first_[position]; }
+  std::size_t stride() const { return stride_; }
+  // Where the block begins that holds the first lane of `position`.
+  std::size_t block(std::size_t position) const { return first_[position] / kBlock * kBlock; }
+
+  void add_row(Lane* sums, Row row, std::size_t from) const {
+    const Lane* values = values_.data() + row * stride_;
+    for (std::size_t b = from; b < stride_; b += kBlock)
+      for (std::size_t k = b; k < b + kBlock; ++k) sums[k] = Lane(sums[k] + values[k]);
+  }
+  void subtract_row(Lane* sums, Row row, std::size_t from) const {
+    const Lane* values = values_.data() + row * stride_;
+    for (std::size_t b = from; b < stride_; b += kBlock)
+      for (std::size_t k = b; k < b + kBlock; ++k) sums[k] = Lane(sums[k] - values[k]);
+  }
+
+ private:
+  std::vector<int> arities_;
+  std::vector<std::size_t> first_;
+  std::size_t width_ = 0, stride_ = 0;
+  std::vector<Lane> values_;
+};
+
+// For each cell of a partition, and each value of one distinguished column (the child; or a single value where there
+// is none): how many rows, and how many with each value of every column that may come next.
+template <class Lane>
+class CellCounts {
+ public:
+  CellCounts(const Lanes<Lane>& lanes, const Table& table, const Code* child, std::size_t n_values)
+      : lanes_(lanes), table_(table), child_(child), n_values_(n_values) {}
+
+  std::size_t n_cells() const { return totals_.size() / n_values_; }
+  const std::uint32_t* totals(std::size_t cell) const { return totals_.data() + cell * n_values_; }
+  const Lane* sums(std::size_t cell, std::size_t value) const {
+    return sums_.data() + (cell * n_values_ + value) * lanes_.stride();
+  }
+
+  // From the rows themselves, for the columns from `position` on.
+  void count(const Partition& partition, std::size_t position) {
+    reset();
+    for (std::size_t c = 0; c < partition.n_cells(); ++c) {
+      const std::size_t cell = new_cell();
+      for (const Row* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
+        const std::size_t value = value_of(*row);
+        totals_[cell * n_values_ + value] += table_.weights[*row];
+        lanes_.add_row(sums_of(cell, value), *row, lanes_.block(position));
+      }
+    }
+  }
+
+  // From the counts of the set above, split by the column at `position` (not a wide one), for the columns after it. The
+  // new cells are those that `refine` with the same rule makes of `partition`, the cells of the set above, and in the
+  // same order. `keep(totals)` is that rule, asked of the totals for each value of the child. Returns how many cells
+  // were left out.
+  template <class Keep>
+  std::uint64_t split(const CellCounts& above, const Partition& partition, std::size_t position, const Code* codes,
+                      const Keep& keep) {
+    reset();
+    std::uint64_t n_dropped = 0;
+    for (std::size_t c = 0; c < above.n_cells(); ++c) {
+      n_dropped += new_cells(above, c, position, keep);
+      if (n_kept_ > 0) add_rows(above, c, partition, codes, lanes_.block(position + 1));
+    }
+    return n_dropped;
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::size_t(-1);
+
+  void reset() {
+    totals_.clear();
+    sums_.clear();
+  }
+  std::size_t value_of(Row row) const { return child_ ? child_[row] : 0; }
+  Lane* sums_of(std::size_t cell, std::size_t value) {
+    return sums_.data() + (cell * n_values_ + value) * lanes_.stride();
+  }
+  std::size_t new_cell() {
+    totals_.resize(totals_.size() + n_values_, 0);
+    sums_.resize(sums_.size() + n_values_ * lanes_.stride(), 0);
+    return n_cells() - 1;
+  }
+
+  // Opens a cell for each state worth keeping and fills its totals from the lanes of the cell above.
+  template <class Keep>
+  std::uint64_t new_cells(const CellCounts& above, std::size_t c, std::size_t position, const Keep& keep) {
+    const auto arity = std::size_t(lanes_.arity(position));
+    std::uint64_t n_dropped = 0;
+    n_kept_ = 0;
+    commonest_ = in_commonest_ = in_all_ = 0;
+    state_totals_.assign(above.totals(c), above.totals(c) + n_values_);
+    state_totals_.resize(arity * n_values_, 0);
+    for (std::size_t k = 0; k < n_values_; ++k)
+      for (std::size_t s = 1; s < arity; ++s) {
+        const std::uint32_t count = above.sums(c, k)[lanes_.first(position) + s - 1];
+        state_totals_[s * n_values_ + k] = count;
+        state_totals_[k] -= count;
+      }
+    for (std::size_t s = 0; s < arity; ++s) {
+      const std::uint32_t* totals = state_totals_.data() + s * n_values_;
+      std::uint64_t in_state = 0;
+      for (std::size_t k = 0; k < n_values_; ++k) in_state += totals[k];
+      in_all_ += in_state;
+      if (in_state > in_commonest_) {
+        in_commonest_ = in_state;
+        commonest_ = s;
+      }
+      cell_of_[s] = kNone;
+      if (in_state == 0) continue;
+      if (!keep(totals)) {
+        ++n_dropped;
+        continue;
+      }
+      ++n_kept_;
+      cell_of_[s] = new_cell();
+      std::copy(totals, totals + n_values_, totals_.end() - std::ptrdiff_t(n_values_));
+    }
+    return n_dropped;
+  }
+
+  void add_rows(const CellCounts& above, std::size_t c, const Partition& partition, const Code* codes,
+                std::size_t from) {
+    const Row *begin = partition.cell_begin(c), *end = partition.cell_end(c);
+    const std::size_t rest = cell_of_[commonest_];
+    if (rest == kNone || in_all_ - in_commonest_ >= in_commonest_) {
+      for (const Row* row = begin; row < end; ++row)
+        if (cell_of_[codes[*row]] != kNone) lanes_.add_row(sums_of(cell_of_[codes[*row]], value_of(*row)), *row, from);
+      return;
+    }
+    std::copy(above.sums(c, 0), above.sums(c, 0) + n_values_ * lanes_.stride(), sums_of(rest, 0));
+    for (const Row* row = begin; row < end; ++row) {
+      if (codes[*row] == commonest_) continue;
+      const std::size_t value = value_of(*row), cell = cell_of_[codes[*row]];
+      if (cell != kNone) lanes_.add_row(sums_of(cell, value), *row, from);
+      lanes_.subtract_row(sums_of(rest, value), *row, from);
+    }
+  }
+
+  const Lanes<Lane>& lanes_;
+  const Table& table_;
+  const Code* child_;
+  std::size_t n_values_;
+  std::vector<std::uint32_t> totals_;
+  std::vector<Lane> sums_;
+  // Of the cell above that is being split.
+  std::size_t cell_of_[Lanes<Lane>::kMostStates] = {}, n_kept_ = 0, commonest_ = 0;
+  std::uint64_t in_commonest_ = 0, in_all_ = 0;
+  std::vector<std::uint32_t> state_totals_;
+};
+
+}  // namespace credibn

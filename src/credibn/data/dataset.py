@@ -1,0 +1,244 @@
+"""The table that every later stage works on: distinct rows with counts, columns as codes.
+
+Scores need a table only through counts of equal rows, so identical rows are stored once with their number
+(the weights). The distinct rows stand in lexicographic order: the same rows in any order give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.data.suggesting import suggestion
+from credibn.data.summary import DataSummary, summarise_column
+from credibn.errors import DataError, OptionError
+
+__all__ = ["Dataset", "code_type"]
+
+
+def code_type(n_states: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest unsigned type that holds the codes ``0 .. n_states - 1``.
+
+    Examples
+    --------
+    >>> code_type(256).__name__, code_type(257).__name__
+    ('uint8', 'uint16')
+    """
+    if n_states <= 1 << 8:
+        return np.uint8
+    return np.uint16 if n_states <= 1 << 16 else np.uint32
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A table of discrete and continuous variables, reduced to distinct rows with counts.
+
+    Made by `read_data`; the constructor checks its arguments and does not repair them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Variables in the order of the table's columns.
+    columns : tuple of ndarray
+        One read-only array per variable over the distinct rows: codes in the smallest unsigned type that fits
+        (discrete) or float64 (continuous). The rows are distinct and in lexicographic order.
+    states : tuple
+        For each variable its state labels in code order, or None for a continuous one.
+    weights : ndarray of int64
+        Number of rows that each distinct row stands for.
+    cuts : mapping of str to tuple of float
+        Cut points of the columns that were discretised.
+
+    Examples
+    --------
+    >>> from credibn.data import read_data
+    >>> data = read_data(np.array([[0, 1], [0, 1], [1, 0]]))
+    >>> data
+    Dataset(3 rows, 2 distinct, 2 variables: X0 (2 states), X1 (2 states))
+    >>> data.columns[0], data.weights
+    (array([0, 1], dtype=uint8), array([2, 1]))
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[NDArray[Any], ...]
+    states: tuple[tuple[object, ...] | None, ...]
+    weights: NDArray[np.int64]
+    cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _set(self, "names", tuple(self.names))
+        _set(self, "columns", tuple(_read_only(column) for column in self.columns))
+        _set(self, "states", tuple(None if labels is None else tuple(labels) for labels in self.states))
+        _set(self, "weights", _read_only(self.weights))
+        cuts = {name: tuple(float(cut) for cut in points) for name, points in self.cuts.items()}
+        _set(self, "cuts", types.MappingProxyType(cuts))
+        _check_shapes(self)
+        for name, column, labels in zip(self.names, self.columns, self.states, strict=True):
+            _check_column(name, column, labels)
+        _check_row_order(self.columns)
+
+    def __reduce__(self) -> tuple[Callable[..., Dataset], tuple[Any, ...]]:
+        return Dataset, (self.names, self.columns, self.states, self.weights, dict(self.cuts))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct rows."""
+        return int(self.weights.size)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows of the table, N: the sum of the weights."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of each variable; 0 for a continuous one."""
+        sizes = [0 if labels is None else len(labels) for labels in self.states]
+        return _read_only(np.array(sizes, dtype=np.int64))
+
+    @property
+    def is_discrete(self) -> tuple[bool, ...]:
+        """Whether each variable is discrete."""
+        return tuple(labels is not None for labels in self.states)
+
+    @cached_property
+    def constant_columns(self) -> tuple[str, ...]:
+        """Names of the variables with a single state or no variance: they take no part in the search."""
+        return tuple(
+            name
+            for name, column, labels in zip(self.names, self.columns, self.states, strict=True)
+            if (len(labels) == 1 if labels is not None else column.min() == column.max())
+        )
+
+    def index(self, name: str) -> int:
+        """Return the position of the variable ``name``.
+
+        Raises
+        ------
+        OptionError
+            If there is no such variable; the message names close matches.
+        """
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise OptionError(
+                f"no variable is called {name!r}: {suggestion(str(name), self.names)}"
+            ) from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, in hexadecimal: the same for any order of the rows that were read."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.names, self.states, sorted(self.cuts.items()))).encode())
+        for array in (*self.columns, self.weights):
+            little_endian = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            digest.update(f"{little_endian.dtype.str}{little_endian.size}".encode())
+            digest.update(little_endian.data)
+        return digest.hexdigest()
+
+    def describe(self) -> DataSummary:
+        """Return counts per state and ranges, small enough to print.
+
+        Examples
+        --------
+        >>> from credibn.data import read_data
+        >>> summary = read_data(np.array([[0, 1], [0, 1], [1, 0]])).describe()
+        >>> summary.columns[0].states, summary.columns[0].counts
+        ((0, 1), (2, 1))
+        """
+        columns = tuple(
+            summarise_column(name, column, labels, self.cuts.get(name), self.weights)
+            for name, column, labels in zip(self.names, self.columns, self.states, strict=True)
+        )
+        return DataSummary(self.n_rows, self.n_distinct, self.fingerprint, columns)
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name} ({'continuous' if labels is None else _plural(len(labels), 'state')})"
+            for name, labels in zip(self.names[:6], self.states[:6], strict=True)
+        ]
+        if self.n_variables > 6:
+            shown.append(f"and {self.n_variables - 6} more")
+        return (
+            f"Dataset({_plural(self.n_rows, 'row')}, {self.n_distinct:,} distinct, "
+            f"{_plural(self.n_variables, 'variable')}: {', '.join(shown)})"
+        )
+
+
+def _set(dataset: Dataset, attribute: str, value: object) -> None:
+    object.__setattr__(dataset, attribute, value)
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # A view: the caller's own array keeps its flags.
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_shapes(dataset: Dataset) -> None:
+    names, columns, states, weights = dataset.names, dataset.columns, dataset.states, dataset.weights
+    if not names or not len(names) == len(columns) == len(states):
+        raise DataError(
+            f"{len(names)} names, {len(columns)} columns and {len(states)} entries of states: "
+            "give one of each per variable, and at least one variable"
+        )
+    if len(set(names)) < len(names):
+        raise DataError("variable names repeat: rename them so that each is unique")
+    if weights.ndim != 1 or weights.dtype != np.int64 or weights.size == 0:
+        raise DataError(
+            f"weights are {weights.dtype} of shape {weights.shape}: give a one-dimensional int64 array"
+        )
+    if weights.min() < 1:
+        raise DataError(f"a weight is {weights.min()}: each distinct row must stand for at least one row")
+    if any(column.shape != weights.shape for column in columns):
+        raise DataError("columns and weights differ in length: give one value per distinct row")
+    for name in dataset.cuts:
+        if name not in names:
+            raise DataError(f"cuts name {name!r}, which is not a variable: {suggestion(name, names)}")
+
+
+def _check_column(name: str, column: NDArray[Any], labels: tuple[object, ...] | None) -> None:
+    if labels is None:
+        if column.dtype != np.float64 or not np.isfinite(column).all():
+            raise DataError(
+                f"continuous column {name!r} must hold finite float64 values; give its states otherwise"
+            )
+        return
+    if not labels or len(set(labels)) < len(labels):
+        raise DataError(f"the states of column {name!r} must be distinct and at least one")
+    if column.dtype != code_type(len(labels)):
+        raise DataError(
+            f"column {name!r} has codes of type {column.dtype}: {len(labels)} states need "
+            f"{code_type(len(labels)).__name__}"
+        )
+    if column.max() >= len(labels):
+        raise DataError(f"column {name!r} has code {column.max()}: codes run from 0 to {len(labels) - 1}")
+
+
+def _check_row_order(columns: tuple[NDArray[Any], ...]) -> None:
+    is_tied = np.ones(columns[0].size - 1, dtype=bool)
+    for column in columns:
+        if (is_tied & (column[:-1] > column[1:])).any():
+            raise DataError(
+                "rows are not in lexicographic order: sort them, or let read_data build the Dataset"
+            )
+        is_tied &= column[:-1] == column[1:]
+    if is_tied.any():
+        raise DataError("rows repeat: merge equal rows into one and add their weights, or use read_data")

@@ -1,0 +1,172 @@
+"""Give each column of the distinct rows its part (states, intervals or numbers), and fetch the arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.data.dataset import Dataset
+from credibn.data.discretising import CutRule, bin_labels, cut_points
+from credibn.data.options import ReadOptions
+from credibn.data.reduction import TABLE
+from credibn.data.sources import Source
+from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
+from credibn.errors import DataError
+
+__all__ = ["column_kinds", "encode_column", "fetch_dataset"]
+
+_FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
+
+
+def column_kinds(
+    connection: duckdb.DuckDBPyConnection, source: Source, options: ReadOptions, variables: Sequence[int]
+) -> dict[int, str]:
+    """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
+
+    In a text file a column is numeric if each of its values is a number, and whole if all are written as
+    integers.
+    """
+    types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
+    kinds = {i: _kind(types[f"c{i}"].id, source.declared[i] is not None) for i in variables}
+    is_asked = options.columns != "discrete" or options.rules or options.rule_for_floats
+    if not source.is_text_file or not is_asked:
+        return kinds
+    tests = ", ".join(
+        f"bool_and(TRY_CAST(c{i} AS DOUBLE) IS NOT NULL) FILTER (WHERE c{i} IS NOT NULL), "
+        rf"bool_and(regexp_full_match(c{i}, '\s*[+-]?[0-9]+\s*')) FILTER (WHERE c{i} IS NOT NULL)"
+        for i in variables
+    )
+    found = connection.execute(f"SELECT {tests} FROM {TABLE}").fetchone() or ()
+    for i, is_number, is_whole in zip(variables, found[::2], found[1::2], strict=True):
+        if is_number:
+            kinds[i] = _WHOLE if is_whole else _FLOAT
+    return kinds
+
+
+def _kind(type_id: str, is_declared: bool) -> str:
+    if is_declared or type_id in ("date", "time", "timestamp", "boolean"):
+        return _OTHER
+    return {"double": _FLOAT, "varchar": _TEXT}.get(type_id, _WHOLE)
+
+
+def encode_column(
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    options: ReadOptions,
+    position: int,
+    kind: str,
+    keeps_missing: bool,
+) -> tuple[CodedColumn, str | None]:
+    """Return one column's part in the Dataset, and a note for the caller."""
+    name, column = source.names[position], f"c{position}"
+    declared, states = source.declared[position], options.state_names.get(name)
+    is_free_float = kind == _FLOAT and states is None and name not in options.continuous
+    rule = options.rules.get(name) or (options.rule_for_floats if is_free_float else None)
+    if rule is not None:
+        return _discretised(connection, name, column, kind, rule, keeps_missing)
+    is_listed = options.columns == "continuous" or name in options.continuous
+    if is_listed or (options.columns == "mixed" and is_free_float):
+        return _continuous(connection, name, column, kind, keeps_missing), None
+    if states is not None:
+        return code_declared(connection, name, column, states, declared, keeps_missing), None
+    if declared is None:
+        return code_observed(connection, name, column, options.max_states, keeps_missing), None
+    check_number_of_states(name, len(declared), declared[:3], options.max_states)
+    return code_sql(name, column, declared, keeps_missing), None
+
+
+def _discretised(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    column: str,
+    kind: str,
+    rule: CutRule,
+    keeps_missing: bool,
+) -> tuple[CodedColumn, str | None]:
+    if kind not in (_FLOAT, _WHOLE):
+        raise DataError(
+            f"column {name!r} cannot be cut: it holds {_example(connection, column)}, and only numbers have "
+            "cut points; leave it out of discretise, or correct the value"
+        )
+    _check_finite(connection, name, column)
+    seen = _fetch_arrays(
+        connection,
+        f"SELECT {column}::DOUBLE + 0.0 AS v, CAST(sum(n) AS BIGINT) AS n FROM {TABLE} "
+        f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY v",
+    )
+    if not seen["v"].size:
+        raise DataError(f"column {name!r} has only missing values and cannot be cut: drop the column")
+    cuts, note = cut_points(rule, seen["v"], seen["n"])
+    tests = " ".join(
+        f"WHEN {column}::DOUBLE < CAST('{cut!r}' AS DOUBLE) THEN {code}" for code, cut in enumerate(cuts)
+    )
+    sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(cuts)} END"
+    coded = code_sql(name, sql, bin_labels(cuts), keeps_missing)
+    return dataclasses.replace(coded, cuts=cuts), f"column {name!r} {note}" if note else None
+
+
+def _continuous(
+    connection: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, keeps_missing: bool
+) -> CodedColumn:
+    if kind not in (_FLOAT, _WHOLE):
+        raise DataError(
+            f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
+            "no number; "
+            "pass columns='mixed' to keep it as categories, or recode it"
+        )
+    if keeps_missing:
+        raise DataError(
+            f"continuous column {name!r} has missing values, which cannot be a state among numbers: "
+            "pass missing='drop', impute them, or discretise the column"
+        )
+    _check_finite(connection, name, column)
+    return CodedColumn(f"{column}::DOUBLE + 0.0")
+
+
+def _example(connection: duckdb.DuckDBPyConnection, column: str) -> str:
+    found = connection.execute(
+        f"SELECT min({column}::VARCHAR) FROM {TABLE} WHERE TRY_CAST({column}::VARCHAR AS DOUBLE) IS NULL"
+    ).fetchone()
+    return "categories" if not found or found[0] is None else f"{found[0]!r}"
+
+
+def _check_finite(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> None:
+    found = connection.execute(
+        f"SELECT sum(n), min({column}::VARCHAR) FROM {TABLE} WHERE NOT isfinite({column}::DOUBLE)"
+    ).fetchone()
+    if found and found[0]:
+        raise DataError(
+            f"column {name!r} holds {found[1]} in {int(found[0]):,} row(s): numbers must be finite; "
+            "drop these rows or replace the value"
+        )
+
+
+def fetch_dataset(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], columns: Sequence[CodedColumn]
+) -> Dataset:
+    """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted."""
+    selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(columns))
+    arrays = _fetch_arrays(
+        connection,
+        f"SELECT {selected}, CAST(sum(n) AS BIGINT) AS weight FROM {TABLE} GROUP BY ALL ORDER BY ALL",
+    )
+    return Dataset(
+        names=tuple(names),
+        columns=tuple(arrays[f"v{i}"] for i in range(len(columns))),
+        states=tuple(column.states for column in columns),
+        weights=arrays["weight"],
+        cuts={
+            name: column.cuts for name, column in zip(names, columns, strict=True) if column.cuts is not None
+        },
+    )
+
+
+def _fetch_arrays(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[Any]]:
+    arrays = connection.execute(query).fetchnumpy()
+    assert not any(np.ma.is_masked(array) for array in arrays.values()), "NULL where each row has a value"
+    return {name: np.asarray(array) for name, array in arrays.items()}

@@ -1,0 +1,220 @@
+"""Scan CSV, TSV and Parquet files, compressed or several at once, as one DuckDB query.
+
+The header of a text file is read here and the dialect passed on in full: left to guess, DuckDB renames
+repeated columns, and takes the first line break it sees, even inside a quoted name, for the end of every
+line.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from credibn.data.suggesting import suggestion
+from credibn.errors import DataError, FileFormatError
+
+__all__ = ["FileScan", "scan_files", "shorten", "sql_text"]
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_ENDINGS = "'.csv', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
+_FACT = re.compile(
+    "^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size"
+)
+_LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
+
+
+@dataclass(frozen=True)
+class FileScan:
+    """A query over files: its SQL gives the columns ``c0, c1, ...``, called ``names`` in the files."""
+
+    sql: str
+    names: tuple[str, ...]
+    is_text: bool
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    delimiter: str
+    line_break: str
+    compression: str
+
+
+def scan_files(path: str | os.PathLike[str]) -> FileScan:
+    """Return the query that reads the file, or every file that the glob pattern ``path`` matches.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or the columns of several files differ.
+    FileFormatError
+        If the ending is unknown or a header cannot be read.
+    """
+    files = _find(os.path.expanduser(os.fspath(path)))
+    kinds = {_ending(file)[0] in (".parquet", ".pq") for file in files}
+    if len(kinds) > 1:
+        raise DataError(f"{os.fspath(path)!r} matches text and Parquet files: read one kind at a time")
+    scan = _scan_parquet(files) if kinds == {True} else _scan_text(files)
+    if not scan.names:
+        raise DataError(f"{files[0]!r} is empty: its first line must name the columns")
+    return scan
+
+
+def sql_text(text: str) -> str:
+    """Return ``text`` as an SQL literal.
+
+    Examples
+    --------
+    >>> sql_text("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _find(path: str) -> list[str]:
+    if os.path.isfile(path):
+        return [path]
+    if os.path.isdir(path):
+        raise DataError(
+            f"{path!r} is a folder: give a file, or a pattern such as {os.path.join(path, '*.parquet')!r}"
+        )
+    if glob.has_magic(path):
+        files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+        if files:
+            return files
+        raise DataError(f"no file matches the pattern {path!r}: check the folder and the ending")
+    if "://" in path:
+        raise DataError(f"{path!r} is not a local file: open it with duckdb and pass the relation")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise DataError(f"{path!r} was not found: there is no folder {folder!r}")
+    near = suggestion(os.path.basename(path), sorted(os.listdir(folder)), limit=5)
+    raise DataError(f"{path!r} was not found in {folder!r}: {near}")
+
+
+def _ending(file: str) -> tuple[str, str]:
+    """Return the ending that tells the format, and the compression."""
+    suffixes = [suffix.lower() for suffix in Path(file).suffixes]
+    compression = _COMPRESSIONS.get(suffixes[-1], "none") if suffixes else "none"
+    kinds = suffixes[:-1] if compression != "none" else suffixes
+    kind = kinds[-1] if kinds else ""
+    if kind in (".parquet", ".pq"):
+        if compression != "none":
+            raise FileFormatError(
+                f"{file!r} is Parquet compressed as a whole: unpack it (Parquet compresses inside)"
+            )
+    elif kind not in _DELIMITERS:
+        raise FileFormatError(f"{file!r} has an unknown ending: rename or convert it to one of {_ENDINGS}")
+    return kind, compression
+
+
+def _file_list(files: list[str]) -> str:
+    # Escaped, because DuckDB would expand a bracket or a star inside a file's own name.
+    return "[" + ", ".join(sql_text(glob.escape(file)) for file in files) + "]"
+
+
+def _scan_parquet(files: list[str]) -> FileScan:
+    headers = []
+    for file in files:
+        try:
+            headers.append(tuple(pq.read_schema(file).names))
+        except (pa.ArrowException, OSError) as error:
+            raise FileFormatError(
+                f"{file!r} is not a readable Parquet file: {str(error).splitlines()[0]}"
+            ) from error
+    _check_same_columns(files, headers)
+    aliases = ", ".join(f"c{i}" for i in range(len(headers[0])))
+    sql = f"SELECT * FROM read_parquet({_file_list(files)}, hive_partitioning=false) AS t({aliases})"
+    return FileScan(sql, headers[0], is_text=False)
+
+
+def _scan_text(files: list[str]) -> FileScan:
+    headers: list[tuple[str, ...]] = []
+    files_of: dict[_Dialect, list[str]] = {}
+    for file in files:
+        header, dialect = _read_header(file)
+        headers.append(header)
+        files_of.setdefault(dialect, []).append(file)
+    _check_same_columns(files, headers)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(headers[0])))
+    scans = [
+        f"SELECT * FROM read_csv({_file_list(group)}, columns={{{columns}}}, header=true, auto_detect=false, "
+        f"delim={sql_text(dialect.delimiter)}, quote='\"', escape='\"', nullstr='', hive_partitioning=false, "
+        f"new_line={sql_text(_LINE_BREAKS[dialect.line_break])}, compression={sql_text(dialect.compression)})"
+        for dialect, group in files_of.items()
+    ]
+    return FileScan(" UNION ALL ".join(scans), headers[0], is_text=True)
+
+
+def _check_same_columns(files: list[str], headers: list[tuple[str, ...]]) -> None:
+    for file, header in zip(files, headers, strict=True):
+        if header != headers[0]:
+            different = sorted(set(header) ^ set(headers[0]))
+            what = f"not in both: {', '.join(map(repr, different[:5]))}" if different else "in another order"
+            raise DataError(
+                f"{file!r} and {files[0]!r} differ in their columns ({what}): "
+                "give files with the same header, or read them one by one"
+            )
+
+
+def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
+    kind, compression = _ending(file)
+    packing = None if compression == "none" else compression
+    try:
+        with pa.input_stream(file, compression=packing) as stream:
+            # Escaped, because the buffer reaches beyond the header: DuckDB reports wrong bytes further down.
+            text = io.TextIOWrapper(
+                io.BufferedReader(stream), encoding="utf-8-sig", errors="surrogateescape", newline=""
+            )
+            first = text.readline()
+            delimiter = _DELIMITERS[kind]
+            if kind == ".csv" and delimiter not in first:
+                delimiter = next((other for other in (";", "\t", "|") if other in first), delimiter)
+            lines = _Lines(first, text)
+            header = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+            "".join(header).encode()
+    except (OSError, pa.ArrowException, UnicodeEncodeError, csv.Error) as error:
+        raise FileFormatError(
+            f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text "
+            "with a header line"
+        ) from error
+    ending = re.search(r"(\r\n|\n|\r)$", lines.last)
+    return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression)
+
+
+class _Lines(Iterator[str]):
+    """The lines of a file, of which the one handed out last is remembered: it ends as the header does."""
+
+    def __init__(self, first: str, rest: Iterator[str]) -> None:
+        self._first: str | None = first
+        self._rest = rest
+        self.last = ""
+
+    def __next__(self) -> str:
+        first, self._first = self._first, None
+        self.last = next(self._rest) if first is None else first
+        if not self.last:
+            raise StopIteration
+        return self.last
+
+
+def shorten(error: duckdb.Error) -> str:
+    """Return the facts of DuckDB's message: which file and line, and what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
+    file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")
+    place = re.match(r".*CSV Error on Line: (\d+)", lines[0])
+    if place is None:
+        return file + lines[0].split(": ", 1)[-1]
+    # The offending line is quoted first and may itself have line breaks: know the fact by its words.
+    fact = next((line for line in lines[1:] if _FACT.search(line)), "it does not fit the header")
+    return f"{file}line {place.group(1)}: {fact.rstrip('.')} ({lines[1][:80]})"

@@ -1,0 +1,136 @@
+"""Turn tables in memory into Arrow columns, with the states that a categorical type declares."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from credibn.errors import DataError
+
+__all__ = ["ArrowColumn", "arrow_columns"]
+
+_PLAIN = (bool, int, float, str, datetime.date, datetime.time)
+
+
+@dataclass(frozen=True)
+class ArrowColumn:
+    """One column; where ``states`` are declared, ``values`` holds codes into them, otherwise the values."""
+
+    name: str
+    values: Any
+    states: tuple[object, ...] | None = None
+
+
+def arrow_columns(data: object) -> list[ArrowColumn] | None:
+    """Return the columns of a pandas or polars DataFrame, Arrow table or NumPy array; None for anything else.
+
+    Examples
+    --------
+    >>> [column.name for column in arrow_columns(np.eye(11))][:2]
+    ['X00', 'X01']
+    """
+    if _is_a("pandas", "DataFrame", data):
+        return _from_pandas(data)
+    if _is_a("polars", "DataFrame", data):
+        return _from_polars(data)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return _from_arrow(data)
+    if isinstance(data, np.ndarray):
+        return _from_numpy(data)
+    return None
+
+
+def _is_a(module: str, name: str, data: object) -> bool:
+    # Whoever holds a DataFrame has imported its library: no need to import it, or to have it.
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(data, kind)
+
+
+def _from_pandas(frame: Any) -> list[ArrowColumn]:
+    columns = []
+    for position, label in enumerate(frame.columns):
+        series = frame.iloc[:, position]
+        if hasattr(series, "cat"):
+            codes = series.cat.codes.to_numpy()
+            states = tuple(_plain(category) for category in series.cat.categories)
+            columns.append(ArrowColumn(str(label), pa.array(codes, mask=codes < 0), states))
+        else:
+            columns.append(ArrowColumn(str(label), _to_arrow(str(label), series)))
+    return columns
+
+
+def _from_polars(frame: Any) -> list[ArrowColumn]:
+    # A polars Categorical takes its order from whatever the process met first: only an Enum declares one.
+    categorical = sys.modules["polars"].Categorical
+    columns = []
+    for name, values in zip(frame.columns, _from_arrow(frame.to_arrow()), strict=True):
+        if frame.schema[name] == categorical:
+            text = pa.chunked_array(frame.get_column(name).to_arrow().cast(pa.large_string()))
+            values = ArrowColumn(name, text)
+        columns.append(values)
+    return columns
+
+
+def _from_arrow(table: Any) -> list[ArrowColumn]:
+    columns = []
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_dictionary(values.type):
+            columns.append(ArrowColumn(name, values))
+            continue
+        coded = values.unify_dictionaries().combine_chunks()
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.chunk(0) if coded.num_chunks else pa.array([], values.type)
+        states = tuple(_plain(state) for state in coded.dictionary.to_pylist())
+        if None in states or len(set(states)) < len(states):
+            columns.append(ArrowColumn(name, coded.dictionary_decode()))
+        else:
+            columns.append(ArrowColumn(name, coded.indices, states))
+    return columns
+
+
+def _from_numpy(array: NDArray[Any]) -> list[ArrowColumn]:
+    if array.dtype.names is not None:
+        if array.ndim != 1:
+            raise DataError(
+                f"a structured array of shape {array.shape}: give one dimension, one record per row"
+            )
+        return [ArrowColumn(name, _to_arrow(name, array[name])) for name in array.dtype.names]
+    if array.ndim != 2:
+        raise DataError(
+            f"an array of shape {array.shape} is not a table: give two dimensions, rows by columns "
+            "(one column: array.reshape(-1, 1))"
+        )
+    width = len(str(array.shape[1] - 1))
+    names = [f"X{position:0{width}d}" for position in range(array.shape[1])]
+    return [ArrowColumn(name, _to_arrow(name, array[:, i])) for i, name in enumerate(names)]
+
+
+def _to_arrow(name: str, values: Any) -> Any:
+    if isinstance(values, np.ma.MaskedArray):
+        return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values), from_pandas=True)
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        values = values.tolist()
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(
+            f"column {name!r} cannot be read as one type ({reason}): convert it to text, numbers or booleans"
+        ) from error
+
+
+def _plain(label: Any) -> object:
+    """Return a state label as an object of Python's own types."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if hasattr(label, "to_pydatetime"):
+        label = label.to_pydatetime()
+    return label if label is None or isinstance(label, _PLAIN) else str(label)

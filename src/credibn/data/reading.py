@@ -1,0 +1,172 @@
+"""Read a table of any common kind into a `Dataset`.
+
+The table becomes one DuckDB query, DuckDB reduces it to distinct rows with counts out of core, and states,
+cut points and codes are worked out on the distinct rows. Cost: one scan of the table, memory for its
+distinct rows.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from credibn.data.dataset import Dataset
+from credibn.data.encoding import column_kinds, encode_column, fetch_dataset
+from credibn.data.options import check_options
+from credibn.data.reduction import reduce_rows, resolve_missing
+from credibn.data.sources import open_source, workspace
+from credibn.errors import CredibnWarning, DataError, OptionError
+
+__all__ = ["read_data"]
+
+
+def read_data(
+    data: str | os.PathLike[str] | Any,
+    *,
+    columns: str = "discrete",
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
+) -> Dataset:
+    """Read a table into a `Dataset`: coded columns over its distinct rows with counts.
+
+    Parameters
+    ----------
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+        A path or glob pattern of CSV, TSV (both also ``.gz`` and ``.zst``) or Parquet files with the same
+        columns; a text file is UTF-8 with a header line. A pandas or polars DataFrame (the index is
+        ignored), a pyarrow Table or RecordBatch, a NumPy array of two dimensions (columns ``X0, X1, ...``)
+        or of records, or a DuckDB relation. A Dataset is returned as it is.
+    columns : {"discrete", "continuous", "mixed"}
+        ``"discrete"``: the values of each column are categories, also where they look like numbers.
+        ``"continuous"``: each column is a number. ``"mixed"``: columns of fractional numbers and those
+        listed in ``continuous`` are numbers, the others categories. In a text file a column is of
+        fractional numbers if all its values are numbers and some are not written as integers.
+    continuous : iterable of str, optional
+        Columns to read as numbers with ``columns="mixed"``.
+    state_names : mapping of str to list, optional
+        The states of a column in order, also those that the data does not show. Without it the states are
+        the values seen, in natural order (numbers by value, False before True, text by letter), or the
+        categories that a pandas Categorical, polars Enum, Arrow dictionary or DuckDB ENUM declares, in
+        their order. Labels keep their type; those of a text file are text, so that "1" and "01" differ.
+    weights : str, optional
+        A column that holds the number of rows that each row stands for: whole, at least 1. It is no variable.
+    missing : {"error", "drop", "state"}
+        Refuse missing values, drop the rows that have some, or make "missing" a state with the label None,
+        the last. Missing are NULL, None, NaN and pandas' NA; in a text file an empty field and those of
+        ``missing_values``.
+    missing_values : iterable of str, optional
+        Texts that stand for a missing value, in the text columns of any table. By default NA, NaN, nan,
+        null, NULL and ? in text files, and none elsewhere.
+    discretise : mapping of str to rule, or a rule, optional
+        Cut numeric columns into intervals: ``"equal_width:3"``, ``"equal_frequency:4"``, ``"mean"``,
+        ``"median"`` or a sequence of cut points, per column; a single rule cuts all columns of fractional
+        numbers. Bins are half-open, ``[a, b)``; the cut points are kept in `Dataset.cuts`.
+    max_states : int
+        Refuse a discrete column with more distinct values, which is most often a measurement or an
+        identifier.
+
+    Returns
+    -------
+    Dataset
+        The same for any order of the rows.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be used as it is.
+    FileFormatError
+        If a file cannot be read in the format of its ending.
+    OptionError
+        If an option names an unknown column, contradicts another or is out of range.
+
+    Warns
+    -----
+    CredibnWarning
+        If rows are dropped, bins are merged or empty, or a column is constant.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"smoke": ["no", "yes", "no"], "age": [17, 40, 70]})
+    >>> data = read_data(table, discretise={"age": [18, 65]}, state_names={"smoke": ["yes", "no"]})
+    >>> data
+    Dataset(3 rows, 3 distinct, 2 variables: smoke (2 states), age (3 states))
+    >>> data.states[1]
+    ('<18', '18..65', '>=65')
+    """
+    given: dict[str, Any] = {
+        "columns": columns,
+        "continuous": continuous,
+        "state_names": state_names,
+        "weights": weights,
+        "missing": missing,
+        "missing_values": missing_values,
+        "discretise": discretise,
+        "max_states": max_states,
+    }
+    if isinstance(data, Dataset):
+        return _unchanged(data, given)
+    dataset, notes = _read(data, given)
+    for note in notes:
+        warnings.warn(note, CredibnWarning, stacklevel=2)
+    return dataset
+
+
+def _read(data: object, given: dict[str, Any]) -> tuple[Dataset, list[str]]:
+    with workspace() as connection:
+        source = open_source(data, connection)
+        options = check_options(source.names, source.is_text_file, **given)
+        variables = [i for i, name in enumerate(source.names) if name != options.weights]
+        if not variables:
+            raise DataError(
+                f"the table has no column but the weights {options.weights!r}: give at least one variable"
+            )
+        weights = None if options.weights is None else source.names.index(options.weights)
+        reduce_rows(connection, source, variables, weights, options.missing_values)
+        with_missing, note = resolve_missing(connection, source.names, variables, options.missing)
+        notes = [note]
+        kinds = column_kinds(connection, source, options, variables)
+        coded = []
+        for i in variables:
+            column, note = encode_column(connection, source, options, i, kinds[i], i in with_missing)
+            coded.append(column)
+            notes.append(note)
+        dataset = fetch_dataset(connection, [source.names[i] for i in variables], coded)
+    notes.append(_constant_note(dataset.constant_columns))
+    return dataset, [note for note in notes if note is not None]
+
+
+def _constant_note(constant: tuple[str, ...]) -> str | None:
+    if not constant:
+        return None
+    listed = ", ".join(map(repr, constant[:10])) + (
+        f" and {len(constant) - 10} more" if len(constant) > 10 else ""
+    )
+    if len(constant) == 1:
+        return f"column {listed} is constant: it stays in the data and takes no part in the search"
+    return f"columns {listed} are constant: they stay in the data and take no part in the search"
+
+
+def _unchanged(dataset: Dataset, given: dict[str, Any]) -> Dataset:
+    is_default = {"missing": "error", "max_states": 100}
+    changed = [
+        option for option, value in given.items() if option != "columns" and value != is_default.get(option)
+    ]
+    if changed:
+        raise OptionError(
+            f"a Dataset is already read, so {', '.join(changed)} cannot change it: pass the options "
+            "with the table itself"
+        )
+    if given["columns"] == "continuous" and any(dataset.is_discrete):
+        name = dataset.names[dataset.is_discrete.index(True)]
+        raise OptionError(
+            f"columns='continuous', but {name!r} of the Dataset is discrete: read the table again"
+        )
+    return dataset

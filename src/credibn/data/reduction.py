@@ -1,0 +1,171 @@
+"""Reduce a table to its distinct rows with counts, in one pass and out of core.
+
+Everything later (missing values, states, cut points, codes) is worked out on the distinct rows, so that the
+table itself is scanned once and its rows never become Python objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from credibn.data.files import sql_text
+from credibn.data.sources import Source, reading
+from credibn.errors import DataError
+
+__all__ = ["TABLE", "reduce_rows", "resolve_missing"]
+
+TABLE = "distinct_rows"
+"""Table of the workspace with columns ``c0, c1, ...`` and the number of rows ``n``."""
+
+_NUMBERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean", "date", "time", "timestamp"}
+_COARSER = {"timestamp_s", "timestamp_ms", "timestamp_ns"}
+
+
+def reduce_rows(
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    variables: Sequence[int],
+    weights: int | None,
+    missing_values: Sequence[str],
+) -> None:
+    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``.
+
+    Raises
+    ------
+    DataError
+        If the table has no rows, a column has an unusable type, or a weight is not a positive whole number.
+    FileFormatError
+        If a text file breaks off or a line does not fit the header.
+    """
+    kinds = source.relation.types
+    columns = [f"{_cleaned(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
+    if weights is not None:
+        columns.append(f"{_weight_text(source, weights)} AS weight_text")
+        columns.append(f"TRY_CAST(c{weights}::VARCHAR AS DOUBLE) AS weight")
+    keys = ", ".join(f"c{i}" for i in variables)
+    with reading(source.is_text_file):
+        grouped = source.relation.project(", ".join(columns)).aggregate(f"{keys}, {_counts(weights)}", keys)
+        if source.is_foreign:
+            # The caller's connection groups and streams the result: nothing is left behind in it.
+            grouped = connection.from_arrow(grouped.to_arrow_reader())
+        grouped.create(TABLE)
+    if missing_values:
+        _blank_missing_texts(connection, variables, missing_values)
+    if weights is not None:
+        _check_weights(connection, source.names[weights])
+    n_rows = _one_row(connection, f"SELECT sum(n) FROM {TABLE}")[0]
+    if n_rows is None:
+        raise DataError("the table has no rows: give at least one")
+    if n_rows >= 1 << 63:
+        raise DataError(
+            f"the weights add up to {n_rows}, more than 64 bits hold: divide them by a common factor"
+        )
+
+
+def _cleaned(name: str, column: str, kind: Any) -> str:
+    """Return SQL that gives the column one of a few types, and NULL for each missing value."""
+    if kind.id in _AS_THEY_ARE:
+        return column
+    if kind.id in ("float", "double"):
+        # Adding zero turns -0.0, a second spelling of the same number, into 0.0.
+        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column}::DOUBLE + 0.0 END"
+    if kind.id == "decimal":
+        return column if dict(kind.children)["scale"] == 0 else f"{column}::DOUBLE + 0.0"
+    if kind.id == "hugeint":
+        return f"{column}::DECIMAL(38, 0)"
+    if kind.id in _COARSER:
+        return f"{column}::TIMESTAMP"
+    if kind.id in ("uuid", "null"):
+        return f"{column}::VARCHAR"
+    raise DataError(
+        f"column {name!r} has the type {kind}, which is neither a category nor a number: "
+        "convert it to text, numbers or booleans, or drop it"
+    )
+
+
+def _blank_missing_texts(
+    connection: duckdb.DuckDBPyConnection, variables: Sequence[int], missing_values: Sequence[str]
+) -> None:
+    # On the distinct rows: inside the grouping query it is slower, most of all for wide tables.
+    # Rows that become equal are merged at the end.
+    types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
+    texts = [i for i in variables if types[f"c{i}"].id == "varchar"]
+    if not texts:
+        return
+    listed = ", ".join(map(sql_text, missing_values))
+    tests = ", ".join(f"bool_or(c{i} IN ({listed}))" for i in texts)
+    for i, is_found in zip(texts, _one_row(connection, f"SELECT {tests} FROM {TABLE}"), strict=True):
+        if is_found:
+            connection.execute(f"UPDATE {TABLE} SET c{i} = NULL WHERE c{i} IN ({listed})")
+
+
+def _weight_text(source: Source, weights: int) -> str:
+    kind = source.relation.types[weights].id
+    is_number = kind in _NUMBERS or kind in ("float", "double", "decimal", "hugeint", "null")
+    if source.declared[weights] is not None or not (is_number or (source.is_text_file and kind == "varchar")):
+        raise DataError(
+            f"weights column {source.names[weights]!r} holds "
+            f"{kind if source.declared[weights] is None else 'categories'}"
+            ": give a column of positive whole numbers"
+        )
+    return f"coalesce(c{weights}::VARCHAR, 'missing')"
+
+
+def _counts(weights: int | None) -> str:
+    if weights is None:
+        return "count(*) AS n"
+    # NaN compares as the largest number, so the upper limit also refuses it. 2**53: exact as a double.
+    is_count = "coalesce(weight >= 1 AND weight <= 9007199254740992 AND weight = floor(weight), false)"
+    return (
+        f"CAST(sum(CASE WHEN {is_count} THEN weight::BIGINT ELSE 0 END) AS DECIMAL(38, 0)) AS n, "
+        f"count(*) FILTER (WHERE NOT {is_count}) AS n_refused, "
+        f"min(weight_text) FILTER (WHERE NOT {is_count}) AS refused"
+    )
+
+
+def _check_weights(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    n_refused, example = _one_row(connection, f"SELECT sum(n_refused), min(refused) FROM {TABLE}")
+    if n_refused:
+        raise DataError(
+            f"weights column {name!r} has {n_refused:,} row(s) that are no count, for example {example}: "
+            "each weight must be a whole number of at least 1; drop rows with weight 0, scale fractions up"
+        )
+
+
+def resolve_missing(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], variables: Sequence[int], missing: str
+) -> tuple[frozenset[int], str | None]:
+    """Refuse, drop or keep missing values; return the columns that keep some, and a note on dropped rows."""
+    sums = ", ".join(f"coalesce(sum(n) FILTER (WHERE c{i} IS NULL), 0)" for i in variables)
+    n_rows, *n_missing = (int(count) for count in _one_row(connection, f"SELECT sum(n), {sums} FROM {TABLE}"))
+    affected = {i: count for i, count in zip(variables, n_missing, strict=True) if count}
+    if not affected or missing == "state":
+        return frozenset(affected), None
+    counts = ", ".join(f"{names[i]!r}: {count:,}" for i, count in list(affected.items())[:10])
+    more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
+    if missing == "error":
+        raise DataError(
+            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows "
+            f"({counts}{more}): pass "
+            "missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, "
+            "or impute first"
+        )
+    connection.execute(f"DELETE FROM {TABLE} WHERE " + " OR ".join(f"c{i} IS NULL" for i in affected))
+    n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
+    if not n_left:
+        raise DataError(
+            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' "
+            "leaves none: drop "
+            "the columns with most missing values, or pass missing='state'"
+        )
+    return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
+
+
+def _one_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
+    row: tuple[int, ...] | None = connection.execute(query).fetchone()
+    assert row is not None, "an aggregate gives one row"
+    return row

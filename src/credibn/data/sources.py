@@ -1,0 +1,142 @@
+"""One door for every kind of table: a DuckDB relation with columns ``c0, c1, ...``.
+
+Columns go by position inside DuckDB, whose names ignore case while ours do not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from credibn.data.files import scan_files, shorten
+from credibn.data.frames import arrow_columns
+from credibn.errors import DataError, FileFormatError
+
+__all__ = ["Source", "open_source", "reading", "workspace"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table to be read.
+
+    Attributes
+    ----------
+    relation : duckdb.DuckDBPyRelation
+        Columns ``c0, c1, ...``; a declared column holds codes into its states.
+    names : tuple of str
+        The columns' names.
+    declared : tuple
+        For each column the states that its type declares, or None.
+    is_text_file : bool
+        Whether the values come from a CSV or TSV file, where numbers are text too.
+    is_foreign : bool
+        Whether the relation belongs to the caller's own connection.
+    """
+
+    relation: duckdb.DuckDBPyRelation
+    names: tuple[str, ...]
+    declared: tuple[tuple[object, ...] | None, ...]
+    is_text_file: bool = False
+    is_foreign: bool = False
+
+
+@contextlib.contextmanager
+def reading(is_text_file: bool) -> Iterator[None]:
+    """Turn DuckDB's errors while a table is read into ours."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        if is_text_file:
+            fix = "repair the line, or save the table again as UTF-8 text with a field for each column"
+            raise FileFormatError(f"{shorten(error)}; {fix}") from error
+        raise DataError(f"the table cannot be read: {shorten(error)}") from error
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a private database in memory that spills to a folder of its own, removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
+        connection = duckdb.connect(
+            ":memory:", config={"temp_directory": folder, "preserve_insertion_order": False}
+        )
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
+    """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection.
+
+    Raises
+    ------
+    DataError
+        If ``data`` is no table, has no columns, or its column names are empty or repeat.
+    """
+    if isinstance(data, str | os.PathLike):
+        scan = scan_files(data)
+        _check_names(scan.names)
+        with reading(scan.is_text):
+            relation = connection.sql(scan.sql)
+        return Source(relation, scan.names, (None,) * len(scan.names), is_text_file=scan.is_text)
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        return _from_relation(data)
+    columns = arrow_columns(data)
+    if columns is None:
+        raise DataError(
+            f"a {type(data).__module__}.{type(data).__qualname__} is not a table that can be read: "
+            "give a path, a "
+            "pandas or polars DataFrame (collect a LazyFrame), an Arrow table, a two-dimensional "
+            "NumPy array or a "
+            "DuckDB relation"
+        )
+    names = tuple(column.name for column in columns)
+    _check_names(names)
+    table = pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
+    return Source(connection.from_arrow(table), names, tuple(column.states for column in columns))
+
+
+def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
+    names = tuple(relation.columns)
+    _check_names(names)
+    if len({name.casefold() for name in names}) < len(names):
+        raise DataError(
+            "column names of the relation differ only in case, which DuckDB ignores: rename one of "
+            f"{list(names)}"
+        )
+    parts, declared = [], []
+    for i, (name, kind) in enumerate(zip(names, relation.types, strict=True)):
+        quoted = '"' + name.replace('"', '""') + '"'
+        is_enum = kind.id == "enum"
+        parts.append(f"enum_code({quoted})::INTEGER AS c{i}" if is_enum else f"{quoted} AS c{i}")
+        values: Any = dict(kind.children)["values"] if is_enum else None
+        declared.append(tuple(values) if is_enum else None)
+    return Source(relation.project(", ".join(parts)), names, tuple(declared), is_foreign=True)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise DataError("the table has no columns: give at least one variable")
+    for position, name in enumerate(names):
+        if not name.strip():
+            raise DataError(
+                f"column {position + 1} has no name: name it in the header, or drop it if it is a "
+                "saved row number"
+            )
+    repeated = (
+        sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    )
+    if repeated:
+        raise DataError(
+            f"column names repeat ({', '.join(map(repr, repeated[:5]))}): rename the columns so that "
+            "each is unique"
+        )

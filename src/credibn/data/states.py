@@ -1,0 +1,185 @@
+"""The states of a discrete column: which labels, in which order, and the SQL that turns values into codes."""
+
+from __future__ import annotations
+
+import decimal
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from credibn.data.dataset import code_type
+from credibn.data.files import sql_text
+from credibn.data.reduction import TABLE
+from credibn.errors import DataError, OptionError
+
+__all__ = [
+    "MAX_STATES",
+    "CodedColumn",
+    "check_declared",
+    "check_number_of_states",
+    "code_declared",
+    "code_observed",
+    "code_sql",
+    "natural_order",
+]
+
+MAX_STATES = 65_535
+"""The largest number of states of a column."""
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """A column as it goes into the Dataset: the SQL of its values, its states and its cut points."""
+
+    sql: str
+    states: tuple[object, ...] | None = None
+    cuts: tuple[float, ...] | None = None
+
+
+def natural_order(labels: Sequence[Any]) -> list[Any]:
+    """Return labels in natural order: numbers (also as text) by value, False before True, text by letter.
+
+    Examples
+    --------
+    >>> natural_order(["10", "9", "09"]), natural_order(["b", "10", "9"])
+    (['09', '9', '10'], ['10', '9', 'b'])
+    """
+    if labels and all(isinstance(label, str) and _NUMBER.fullmatch(label) for label in labels):
+        return sorted(labels, key=lambda text: (decimal.Decimal(text.strip()), text))
+    return sorted(labels)
+
+
+def code_observed(
+    connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int, keeps_missing: bool
+) -> CodedColumn:
+    """Return a column whose states are the values seen in the data.
+
+    Raises
+    ------
+    DataError
+        If there are more than ``max_states`` of them.
+    """
+    texts = _observed(connection, name, column, max_states)
+    states = natural_order(list(texts))
+    sql = _code_of(column, [texts[state] for state in states], range(len(states)))
+    return code_sql(name, sql, states, keeps_missing)
+
+
+def code_declared(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    column: str,
+    states: Sequence[object],
+    labels: Sequence[object] | None,
+    keeps_missing: bool,
+) -> CodedColumn:
+    """Return a column whose states the caller has declared with ``state_names``.
+
+    The column holds codes into ``labels`` where its type is categorical.
+
+    Raises
+    ------
+    DataError
+        If the data holds a value outside the states.
+    """
+    texts = _observed(connection, name, column, MAX_STATES)
+    code_of = {state: code for code, state in enumerate(states)}
+    codes = []
+    for value in texts:
+        label = value if labels is None else labels[value]
+        if label not in code_of:
+            near = [state for state in states if str(state) == str(label)]
+            fix = (
+                f"declare {label!r}, not {near[0]!r} (the types differ)"
+                if near
+                else "add it, or recode the data"
+            )
+            raise DataError(
+                f"column {name!r} holds {label!r}, which is not among its state_names "
+                f"{list(states)[:10]!r}: {fix}"
+            )
+        codes.append(code_of[label])
+    return code_sql(name, _code_of(column, list(texts.values()), codes), states, keeps_missing)
+
+
+def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool) -> CodedColumn:
+    """Return the column of codes ``sql``, with None as last state for missing values if it keeps some."""
+    labels = (*states, None) if keeps_missing else tuple(states)
+    if len(labels) > MAX_STATES:
+        raise DataError(
+            f"column {name!r} has {len(labels):,} states, more than {MAX_STATES:,}: merge some that are alike"
+        )
+    integer = {np.uint8: "UTINYINT", np.uint16: "USMALLINT"}[code_type(len(labels))]
+    code = f"coalesce({sql}, {len(states)})" if keeps_missing else sql
+    return CodedColumn(f"CAST({code} AS {integer})", labels)
+
+
+def _observed(
+    connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int
+) -> dict[Any, str]:
+    """Return each value seen in the column with its text in DuckDB."""
+    seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
+    rows = connection.execute(
+        f"SELECT DISTINCT {column}, {column}::VARCHAR {seen} ORDER BY 1 LIMIT {max_states + 1}"
+    ).fetchall()
+    if len(rows) > max_states:
+        counted = connection.execute(f"SELECT count(DISTINCT {column}) {seen}").fetchone()
+        n_states = int(counted[0]) if counted else 0
+        check_number_of_states(name, n_states, [_label(value) for value, _ in rows[:3]], max_states)
+    return {_label(value): text for value, text in rows}
+
+
+def check_number_of_states(name: str, n_states: int, examples: Sequence[object], max_states: int) -> None:
+    """Refuse a column with more values than a discrete score can use."""
+    if n_states <= max_states:
+        return
+    limit = (
+        f"or pass max_states={n_states} if each value is a category"
+        if n_states <= MAX_STATES
+        else f"or merge values ({MAX_STATES:,} states are the most that fit)"
+    )
+    raise DataError(
+        f"column {name!r} has {n_states:,} distinct values (such as "
+        f"{', '.join(map(repr, examples))}), more than "
+        f"max_states={max_states:,}: cut numbers with discretise={{{name!r}: 'equal_frequency:4'}}, "
+        "read them as "
+        f"continuous for a Gaussian score, drop the column if it identifies rows, {limit}"
+    )
+
+
+def _label(value: Any) -> Any:
+    return int(value) if isinstance(value, decimal.Decimal) else value
+
+
+def _code_of(column: str, texts: Sequence[str], codes: Sequence[int]) -> str:
+    """Return the SQL that gives ``codes[k]`` for the value whose text is ``texts[k]``."""
+    if not texts:
+        return "NULL"
+    enum = f"enum_code(CAST({column}::VARCHAR AS ENUM({', '.join(map(sql_text, texts))})))::INTEGER"
+    if list(codes) == list(range(len(texts))):
+        return enum
+    return f"([{', '.join(map(str, codes))}])[{enum} + 1]"
+
+
+def check_declared(name: str, declared: Sequence[object]) -> tuple[object, ...]:
+    """Return the states that the caller gives for a column, as plain objects."""
+    if isinstance(declared, str) or not isinstance(declared, Sequence | np.ndarray):
+        raise OptionError(f"state_names[{name!r}] is {declared!r}: give a list of the states in order")
+    states = tuple(state.item() if isinstance(state, np.generic) else state for state in declared)
+    try:
+        n_unique = len(set(states))
+    except TypeError:
+        raise OptionError(f"state_names[{name!r}] holds a state that is no plain label: {states!r}") from None
+    if not states or n_unique < len(states) or None in states:
+        raise OptionError(
+            f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and "
+            "leave None out "
+            "(missing='state' adds it)"
+        )
+    return states

@@ -1,0 +1,389 @@
+"""What a network may look like: forbidden and required edges, tiers, limits on the number of parents.
+
+A caller states constraints with names; `resolve_constraints` turns them once into positions, per child, and
+refuses whatever no network could satisfy. Constraints take effect *before* pruning: a parent set that is not
+allowed must not dominate one that is.
+
+Required edges are the only source of infeasibility beyond a plain contradiction: if they form no cycle, the
+network made of exactly these edges satisfies every constraint. Cost: linear in the edges, quadratic in the
+tiers' sizes.
+"""
+
+import difflib
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from credibn.errors import FileFormatError, OptionError
+
+__all__ = ["Constraints", "edge_of", "find_cycle", "position_of", "read_tiers", "resolve_constraints"]
+
+_EDGE_FORMS = "a (parent, child) pair of names, or a string like 'parent->child'"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints in terms of positions; made by `resolve_constraints`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in order.
+    forbidden, required : tuple of frozenset of int
+        For each child, the positions that may not be, or must be, among its parents.
+    max_parents : tuple of int
+        For each child, the largest number of parents: n - 1 where there is no limit.
+    tiers : tuple of tuple of int
+        The tiers whose consequences are part of `forbidden`; kept to describe them briefly.
+
+    Examples
+    --------
+    >>> limits = resolve_constraints(["rain", "wet"], forbidden_edges=["wet->rain"])
+    >>> limits.forbidden
+    (frozenset({1}), frozenset())
+    >>> limits.allows(0, {1}), limits.allows(1, {0})
+    (False, True)
+    """
+
+    names: tuple[str, ...]
+    forbidden: tuple[frozenset[int], ...]
+    required: tuple[frozenset[int], ...]
+    max_parents: tuple[int, ...]
+    tiers: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every parent set of every child is allowed."""
+        unlimited = len(self.names) - 1
+        return not any(self.forbidden) and not any(self.required) and min(self.max_parents) >= unlimited
+
+    def allows(self, child: int, parents: Iterable[int]) -> bool:
+        """Whether `child` may have exactly these parents."""
+        chosen = frozenset(parents)
+        return (
+            child not in chosen
+            and chosen.isdisjoint(self.forbidden[child])
+            and chosen >= self.required[child]
+            and len(chosen) <= self.max_parents[child]
+        )
+
+    def describe(self) -> dict[str, object]:
+        """Return the constraints by name, ready for JSON; empty when there are none."""
+        names, described = self.names, dict[str, object]()
+        implied = set(_tier_edges(self.tiers))
+        forbidden = [edge for edge in _edges(self.forbidden) if edge not in implied]
+        if forbidden:
+            described["forbidden_edges"] = [[names[p], names[c]] for p, c in forbidden]
+        if any(self.required):
+            described["required_edges"] = [[names[p], names[c]] for p, c in _edges(self.required)]
+        if self.tiers:
+            described["tiers"] = [[names[v] for v in tier] for tier in self.tiers]
+        limited = {names[v]: k for v, k in enumerate(self.max_parents) if k < len(names) - 1}
+        if limited:
+            is_global = len(limited) == len(names) and len(set(limited.values())) == 1
+            described["max_parents"] = self.max_parents[0] if is_global else limited
+        return described
+
+
+def resolve_constraints(
+    names: Sequence[str],
+    *,
+    forbidden_edges: Iterable[object] | None = None,
+    required_edges: Iterable[object] | None = None,
+    tiers: Iterable[Iterable[str | int]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    unavailable: Iterable[str | int] = (),
+) -> Constraints:
+    """Turn constraints stated by name into positions, and refuse what no network can satisfy.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables, in order.
+    forbidden_edges, required_edges : iterable of edges, optional
+        Each edge is a (parent, child) pair of names or positions, or a string such as ``"rain->wet"``.
+    tiers : iterable of iterables of names, optional
+        No edge may point from a later tier to an earlier one. Names that are not listed are unconstrained.
+    max_parents : int or mapping of name to int, optional
+        The largest number of parents, for all children or for those listed.
+    unavailable : iterable of names, optional
+        Variables that take no part in the search (constant columns): no edge may touch them.
+
+    Returns
+    -------
+    Constraints
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, a self-loop, or constraints that contradict one another.
+
+    Examples
+    --------
+    >>> limits = resolve_constraints(["a", "b", "c"], tiers=[["a"], ["b", "c"]], max_parents=1)
+    >>> limits.describe()
+    {'tiers': [['a'], ['b', 'c']], 'max_parents': 1}
+    """
+    names = tuple(names)
+    left_out = {position_of(names, name) for name in unavailable}
+    banned = _resolve_edges(names, forbidden_edges, "forbidden_edges", left_out)
+    needed = _resolve_edges(names, required_edges, "required_edges", left_out)
+    layers = _resolve_tiers(names, tiers, left_out)
+    limits = _resolve_limits(names, max_parents)
+    _check_not_both(names, needed, banned, layers)
+    required = _by_child(len(names), needed)
+    _check_acyclic(names, required)
+    for child, parents in enumerate(required):
+        if len(parents) > limits[child]:
+            raise OptionError(
+                f"{names[child]!r} has {len(parents)} required parents ({_listing(names, parents)}) but "
+                f"max_parents allows {limits[child]}: raise that limit or drop required edges"
+            )
+    forbidden = _by_child(len(names), banned | set(_tier_edges(layers)))
+    return Constraints(names, forbidden, required, limits, layers)
+
+
+def position_of(names: Sequence[str], node: object, what: str = "variable") -> int:
+    """Return the position of a variable given by name or by position.
+
+    Examples
+    --------
+    >>> position_of(["rain", "wet"], "wet")
+    1
+    """
+    if isinstance(node, str):
+        if node in names:
+            return names.index(node)
+        close = difflib.get_close_matches(node, names, n=3)
+        shown = ", ".join(map(repr, close or names[:10]))
+        more = ", ..." if not close and len(names) > 10 else ""
+        remedy = f"did you mean {shown}?" if close else f"the names are {shown}{more}"
+        raise OptionError(f"unknown {what} {node!r}: {remedy}")
+    try:
+        position = operator.index(node)  # type: ignore[arg-type]
+    except TypeError:
+        position = -1
+    if isinstance(node, bool) or not 0 <= position < len(names):
+        raise OptionError(f"unknown {what} {node!r}: give a name, or a position from 0 to {len(names) - 1}")
+    return position
+
+
+def edge_of(names: Sequence[str], edge: Any, option: str = "edge") -> tuple[int, int]:
+    """Return the positions (parent, child) of an edge given as a pair or as a string.
+
+    Examples
+    --------
+    >>> edge_of(["rain", "wet"], "rain->wet"), edge_of(["rain", "wet"], ("wet", "rain"))
+    ((0, 1), (1, 0))
+    """
+    ends = _split_arrow(names, edge, option) if isinstance(edge, str) else edge
+    try:
+        parent, child = ends
+    except (TypeError, ValueError):
+        raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}") from None
+    source, target = (position_of(names, end, f"variable in {option}") for end in (parent, child))
+    if source == target:
+        raise OptionError(f"{option}: {edge!r} is a self-loop; name two different variables")
+    return source, target
+
+
+def find_cycle(parents: Mapping[int, Iterable[int]]) -> list[int] | None:
+    """Return one directed cycle, first node repeated at the end, or None when there is none.
+
+    Examples
+    --------
+    >>> find_cycle({0: [1], 1: [0]})
+    [0, 1, 0]
+    >>> find_cycle({0: [1], 1: []}) is None
+    True
+    """
+    try:
+        TopologicalSorter({child: sorted(above) for child, above in parents.items()}).prepare()
+    except CycleError as error:
+        cycle: list[int] = error.args[1][:-1]
+        start = cycle.index(min(cycle))
+        return [*cycle[start:], *cycle[:start], cycle[start]]
+    return None
+
+
+def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
+    r"""Read tiers from a text file: one tier a line, names separated by commas, ``#`` starts a comment.
+
+    A ``#`` inside a name is part of the name; a comment starts a line or follows a blank.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the line, when the file cannot be read, lists an empty name, repeats a name or holds no tier.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tiers.txt"
+    ...     _ = path.write_text("age, sex  # known first\nincome\n")
+    ...     read_tiers(path)
+    [['age', 'sex'], ['income']]
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path}: cannot be read as UTF-8 text ({error}); check the path") from error
+    tiers, line_of = list[list[str]](), dict[str, int]()
+    for number, line in enumerate(text.split("\n"), start=1):
+        content = _without_comment(line)
+        if not content:
+            continue
+        tier = [name.strip() for name in content.split(",")]
+        for name in tier:
+            if not name:
+                raise FileFormatError(
+                    f"{path}, line {number}: found an empty name in {content!r}; remove the extra comma"
+                )
+            if name in line_of:
+                raise FileFormatError(
+                    f"{path}, line {number}: {name!r} is already listed on line {line_of[name]}; "
+                    "list every name once"
+                )
+            line_of[name] = number
+        tiers.append(tier)
+    if not tiers:
+        raise FileFormatError(f"{path}: found no tier; expected one tier a line, names separated by commas")
+    return tiers
+
+
+def _without_comment(line: str) -> str:
+    return re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
+
+
+def _split_arrow(names: Sequence[str], edge: str, option: str) -> tuple[str, str]:
+    """Split at the one arrow that leaves two known names: names may hold arrows themselves."""
+    cuts = [at for at in range(len(edge)) if edge.startswith("->", at)]
+    splits = [(edge[:at].strip(), edge[at + 2 :].strip()) for at in cuts]
+    if not splits:
+        raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}")
+    known = [split for split in splits if split[0] in names and split[1] in names]
+    if len(known) > 1:
+        raise OptionError(
+            f"{option}: {edge!r} can be read as {known}; give the edge as a (parent, child) pair"
+        )
+    return known[0] if known else splits[0]
+
+
+def _resolve_edges(
+    names: tuple[str, ...], edges: Iterable[object] | None, option: str, left_out: set[int]
+) -> set[tuple[int, int]]:
+    if edges is None:
+        return set()
+    if isinstance(edges, str):
+        edges = [edges]
+    if not isinstance(edges, Iterable):
+        raise OptionError(f"{option} is {edges!r}; give a list of edges, each {_EDGE_FORMS}")
+    resolved = set()
+    for edge in edges:
+        parent, child = edge_of(names, edge, option)
+        for end in (parent, child):
+            if end in left_out:
+                raise OptionError(
+                    f"{option}: {names[parent]!r} -> {names[child]!r} touches {names[end]!r}, which is "
+                    "constant and takes no part in the search; drop the edge"
+                )
+        resolved.add((parent, child))
+    return resolved
+
+
+def _resolve_tiers(
+    names: tuple[str, ...], tiers: Iterable[Iterable[str | int]] | None, left_out: set[int]
+) -> tuple[tuple[int, ...], ...]:
+    if tiers is None:
+        return ()
+    if isinstance(tiers, str) or not isinstance(tiers, Iterable):
+        raise OptionError(
+            f"tiers is {tiers!r}; give a list of lists of names, or read a file with read_tiers"
+        )
+    tier_of, layers = dict[int, int](), list[tuple[int, ...]]()
+    for number, tier in enumerate(tiers, start=1):
+        if isinstance(tier, str) or not isinstance(tier, Iterable):
+            raise OptionError(f"tier {number} is {tier!r}; a tier is a list of names: write [{tier!r}]")
+        members = [position_of(names, name, f"variable in tier {number}") for name in tier]
+        for v in members:
+            if v in tier_of:
+                raise OptionError(
+                    f"tiers: {names[v]!r} is in tier {tier_of[v]} and again in tier {number}; list it once"
+                )
+            tier_of[v] = number
+        layers.append(tuple(v for v in members if v not in left_out))
+    return tuple(layers)
+
+
+def _resolve_limits(names: tuple[str, ...], max_parents: Any) -> tuple[int, ...]:
+    limits = [len(names) - 1] * len(names)
+    if max_parents is None:
+        return tuple(limits)
+    if isinstance(max_parents, Mapping):
+        for name, limit in max_parents.items():
+            child = position_of(names, name, "variable in max_parents")
+            limits[child] = _limit(limit, f"max_parents of {names[child]!r}", limits[child])
+        return tuple(limits)
+    return (_limit(max_parents, "max_parents", len(names) - 1),) * len(names)
+
+
+def _limit(value: Any, what: str, unlimited: int) -> int:
+    try:
+        limit = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        limit = -1
+    if limit < 0:
+        raise OptionError(f"{what} is {value!r}; give a whole number, 0 or more, or None for no limit")
+    return min(limit, unlimited)
+
+
+def _check_not_both(
+    names: tuple[str, ...],
+    needed: set[tuple[int, int]],
+    banned: set[tuple[int, int]],
+    layers: tuple[tuple[int, ...], ...],
+) -> None:
+    tier_of = {v: number for number, tier in enumerate(layers, start=1) for v in tier}
+    for parent, child in sorted(needed):
+        edge = f"{names[parent]!r} -> {names[child]!r}"
+        if (parent, child) in banned:
+            raise OptionError(f"{edge} is both required and forbidden; drop one of the two")
+        if tier_of.get(parent, 0) > tier_of.get(child, len(layers)):
+            raise OptionError(
+                f"{edge} is required, but the tiers forbid it ({names[parent]!r} is in tier "
+                f"{tier_of[parent]}, {names[child]!r} in tier {tier_of[child]}); drop the edge or a tier"
+            )
+
+
+def _check_acyclic(names: tuple[str, ...], required: tuple[frozenset[int], ...]) -> None:
+    cycle = find_cycle(dict(enumerate(required)))
+    if cycle is not None:
+        path = " -> ".join(repr(names[v]) for v in cycle)
+        raise OptionError(f"the required edges form a cycle, {path}; drop one of these edges")
+
+
+def _tier_edges(layers: tuple[tuple[int, ...], ...]) -> Iterable[tuple[int, int]]:
+    for later, members in enumerate(layers):
+        earlier = [v for tier in layers[:later] for v in tier]
+        yield from ((parent, child) for parent in members for child in earlier)
+
+
+def _by_child(n_variables: int, edges: Iterable[tuple[int, int]]) -> tuple[frozenset[int], ...]:
+    parents: list[set[int]] = [set() for _ in range(n_variables)]
+    for parent, child in edges:
+        parents[child].add(parent)
+    return tuple(map(frozenset, parents))
+
+
+def _edges(parents: tuple[frozenset[int], ...]) -> list[tuple[int, int]]:
+    return sorted((parent, child) for child, above in enumerate(parents) for parent in above)
+
+
+def _listing(names: tuple[str, ...], positions: Iterable[int]) -> str:
+    return ", ".join(repr(names[v]) for v in sorted(positions))

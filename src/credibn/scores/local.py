@@ -1,0 +1,86 @@
+"""Scores that are no set function: any cost of a node with its parents, pruned by rule 1 alone.
+
+A score such as K2 or a user's own penalty need not be score equivalent. Nothing is known of the cost of supersets, so
+every allowed parent set is evaluated: n * 2^(n-1) of them, unless the number of parents is limited.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.scores.protocol import DataView
+
+if TYPE_CHECKING:
+    from credibn.scores.problem import Candidates, ScoringProblem
+
+__all__ = ["LocalScore", "score_local"]
+
+
+@runtime_checkable
+class LocalScore(Protocol):
+    """A score of a node given its parents, where no set function is behind it.
+
+    Examples
+    --------
+    >>> class FewestParents:
+    ...     name = "fewest-parents"
+    ...     columns = "mixed"
+    ...     def settings(self):
+    ...         return {}
+    ...     def local_cost(self, data, node, parents):
+    ...         return float(len(parents))
+    >>> isinstance(FewestParents(), LocalScore)
+    True
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name, as written in results."""
+
+    @property
+    def columns(self) -> Literal["discrete", "continuous", "mixed"]:
+        """Which columns the score takes."""
+
+    def settings(self) -> dict[str, object]:
+        """Return the options that define the score, as JSON values."""
+
+    def local_cost(self, data: DataView, node: int, parents: tuple[int, ...]) -> float:
+        """Return the cost (lower is better) of the node with these parents, all as column positions."""
+
+
+def score_local(
+    problem: "ScoringProblem", score: LocalScore, watch: Callable[[float], bool] | None
+) -> "Candidates | None":
+    """Evaluate every allowed parent set and keep those that no subset beats by more than epsilon (rule 1).
+
+    None if `watch` asked to stop.
+    """
+    words = -(-problem.n_searched // 64)
+    nodes, costs, masks = list[int](), list[float](), list[int]()
+    n_scored = 0
+    for child in range(problem.n_searched):
+        required, free, most = problem.parent_choices(child)
+        best: dict[tuple[int, ...], float] = {}
+        for size in range(most + 1):
+            if watch is not None and not watch(child / problem.n_searched):
+                return None
+            larger = {}
+            for chosen in combinations(free, size):
+                parents = tuple(sorted(required + chosen))
+                columns = tuple(int(problem.searched[v]) for v in parents)
+                cost = score.local_cost(problem.data, int(problem.searched[child]), columns)
+                cost += float(problem.edge_costs[list(parents), child].sum())
+                least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
+                larger[chosen] = min(cost, least)
+                n_scored += 1
+                if not least + problem.epsilon < cost:
+                    nodes.append(child)
+                    costs.append(cost)
+                    masks.append(sum(1 << v for v in parents))
+            best = larger
+    packed = b"".join(mask.to_bytes(8 * words, "little") for mask in masks)
+    rows: NDArray[np.uint64] = np.frombuffer(packed, dtype=np.uint64).reshape(-1, words)
+    return np.array(nodes, dtype=np.int32), np.array(costs), rows, n_scored

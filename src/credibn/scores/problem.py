@@ -1,0 +1,118 @@
+"""From a data set and a caller's options to the arrays that the scoring engines take.
+
+Columns with one state take no part: such a column costs nothing as a parent and would multiply networks without end.
+The engines see the other columns only, in order; `ScoringProblem.widen` puts the rest back.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.data import Dataset
+from credibn.scores.constraints import Constraints
+from credibn.scores.local import LocalScore
+from credibn.scores.protocol import SetScore
+
+__all__ = ["ScoringProblem"]
+
+_T = TypeVar("_T", bound=np.generic)
+Candidates = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.uint64], int]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringProblem:
+    """What is to be scored: made once, read by every engine.
+
+    Attributes
+    ----------
+    data : Dataset
+    score : SetScore or LocalScore
+    epsilon : float
+    constraints : Constraints
+    edge_terms : ndarray, shape (n, n)
+        Log prior of each edge, rows parents, columns children.
+    """
+
+    data: Dataset
+    score: SetScore | LocalScore
+    epsilon: float
+    constraints: Constraints
+    edge_terms: NDArray[np.float64]
+
+    @cached_property
+    def searched(self) -> NDArray[np.intp]:
+        """Positions of the columns that take part in the search."""
+        constant = set(self.data.constant_columns)
+        return np.array([v for v, name in enumerate(self.data.names) if name not in constant], dtype=np.intp)
+
+    @property
+    def n_searched(self) -> int:
+        """The number of columns that take part in the search."""
+        return len(self.searched)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint16]:
+        """Codes of the searched columns, one row for each column."""
+        columns = [self.data.columns[v].astype(np.uint16) for v in self.searched]
+        return np.ascontiguousarray(columns).reshape(len(columns), self.data.n_distinct)
+
+    @cached_property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of the searched columns."""
+        return np.ascontiguousarray(self.data.arities[self.searched])
+
+    @cached_property
+    def allowed(self) -> NDArray[np.uint8]:
+        """1 where the edge from row to column may be used."""
+        matrix = np.ones((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
+        for child, parents in enumerate(self.constraints.forbidden):
+            matrix[sorted(parents), child] = 0
+        return self._between_searched(matrix)
+
+    @cached_property
+    def required(self) -> NDArray[np.uint8]:
+        """1 where the edge from row to column must be used."""
+        matrix = np.zeros((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
+        for child, parents in enumerate(self.constraints.required):
+            matrix[sorted(parents), child] = 1
+        return self._between_searched(matrix)
+
+    @cached_property
+    def max_parents(self) -> NDArray[np.int64]:
+        """The most parents that each searched column may have."""
+        limits = np.array(self.constraints.max_parents, dtype=np.int64)[self.searched]
+        return np.minimum(limits, self.n_searched - 1)
+
+    @cached_property
+    def edge_costs(self) -> NDArray[np.float64]:
+        """Minus the log prior of each edge between searched columns."""
+        return -self._between_searched(self.edge_terms)
+
+    def parent_choices(self, child: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Return, in positions among the searched, the required and the free parents of a child, and how many of the free."""
+        required = tuple(np.flatnonzero(self.required[:, child]).tolist())
+        may = (self.allowed[:, child] > 0) & (self.required[:, child] == 0)
+        may[child] = False
+        free = tuple(np.flatnonzero(may).tolist())
+        return required, free, min(int(self.max_parents[child]) - len(required), len(free))
+
+    def widen(self, found: Candidates) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:
+        """Return nodes, log scores and masks over all columns; columns left out of the search get no parents and 0."""
+        nodes, costs, masks, _ = found
+        n = self.data.n_variables
+        bits = np.unpackbits(masks.view(np.uint8), axis=1, bitorder="little")[:, : self.n_searched]
+        constant = np.setdiff1d(np.arange(n), self.searched)
+        wide = np.zeros((len(nodes) + len(constant), -(-n // 64) * 64), dtype=np.uint8)
+        wide[: len(nodes), self.searched] = bits
+        return (
+            np.concatenate([self.searched[nodes], constant]).astype(np.int64),
+            np.concatenate([-costs, np.zeros(len(constant))]) + 0.0,
+            np.packbits(wide, axis=1, bitorder="little").view(np.uint64),
+        )
+
+    def _between_searched(self, matrix: NDArray[_T]) -> NDArray[_T]:
+        return np.ascontiguousarray(matrix[np.ix_(self.searched, self.searched)])
+

@@ -1,0 +1,103 @@
+"""What a score is: one function of a set of variables.
+
+Every score-equivalent, decomposable score is a difference of one set function F (costs: lower is better):
+``cost(i, P) = F(P + i) - F(P)``. The sum over a network telescopes along every covered edge, so that Markov
+equivalent networks have equal cost (Chickering, 1995, theorem 2). An object that can evaluate F is
+therefore all that the search needs to know of a score.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DataView", "SetScore"]
+
+
+class DataView(Protocol):
+    """The part of a data set that a score reads: distinct rows, column by column, and how often each occurs.
+
+    Continuous columns hold finite numbers, weights are positive: the reader of the data has seen to both. A
+    view does not change once a score has read it (scores may keep moments of it for as long as it lives).
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> data = SimpleNamespace(names=("sex", "height"), columns=(np.array([0, 1]), np.array([1.8, 1.7])),
+    ...                        states=(("m", "f"), None), arities=np.array([2, 0]),
+    ...                        weights=np.array([3, 4]), n_rows=7)
+    >>> data.n_rows == data.weights.sum()
+    np.True_
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+
+    @property
+    def columns(self) -> Sequence[NDArray[Any]]:
+        """Values over the distinct rows: integer codes where discrete, float64 where continuous."""
+
+    @property
+    def states(self) -> Sequence[tuple[Any, ...] | None]:
+        """State labels of each column; None marks a continuous one."""
+
+    @property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of declared states of each column; 0 marks a continuous one."""
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """How many rows of the table each distinct row stands for."""
+
+    @property
+    def n_rows(self) -> int:
+        """N, the rows of the table: the sum of the weights."""
+
+
+@runtime_checkable
+class SetScore(Protocol):
+    """A score: any object with these four members.
+
+    Examples
+    --------
+    A score that charges one nat for each pair of neighbours in a set, whatever the data:
+
+    >>> class PairCount:
+    ...     name = "pair-count"
+    ...     columns = "mixed"
+    ...     def settings(self):
+    ...         return {}
+    ...     def set_costs(self, data, sets):
+    ...         return np.full(len(sets), sets.shape[1] * (sets.shape[1] - 1) / 2)
+    >>> isinstance(PairCount(), SetScore)
+    True
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name, as written in results and on the command line."""
+
+    @property
+    def columns(self) -> Literal["discrete", "continuous", "mixed"]:
+        """Which columns the score takes."""
+
+    def settings(self) -> dict[str, object]:
+        """Return the options that define the score, as JSON values, to be echoed in results."""
+
+    def set_costs(self, data: DataView, sets: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Evaluate F.
+
+        Parameters
+        ----------
+        data
+            The table.
+        sets
+            m sets of k variables each, as rows of sorted column positions; k may be 0.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            F of every row; F of the empty set is 0.
+        """

@@ -1,0 +1,372 @@
+"""The scoring stage: from a table to every candidate parent set that a credible network could use.
+
+What is kept is defined by one rule: a parent set is out if and only if a subset of it scores better by more than
+epsilon (rule 1; a network that used it could drop parents and gain more than epsilon). All other rules only save work;
+docs/guarantees.md proves them. Three engines give the same answer:
+
+- ``table``: F of every set up to the largest family, then a sweep over each node's lattice. Best for few variables
+  and many rows. Memory: 8 to 12 bytes for each set.
+- ``descent``: a depth-first search for each node with bounds on whole subtrees. Best for many variables.
+- ``sets``: as ``table``, with F given by a Python object (continuous, mixed and users' scores).
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from credibn import _core
+from credibn.data import Dataset, read_data
+from credibn.errors import OptionError, TooLargeError
+from credibn.scores.constraints import resolve_constraints
+from credibn.scores.continuous import BGe, ConditionalGaussianBIC, GaussianBIC
+from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
+from credibn.scores.epsilon import resolve_epsilon
+from credibn.scores.local import LocalScore, score_local
+from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
+from credibn.scores.problem import Candidates, ScoringProblem
+from credibn.scores.protocol import SetScore
+from credibn.scores.sets import score_sets
+from credibn.scores.table import ScoreTable
+
+__all__ = ["SCORES", "ScoringEstimate", "estimate_scoring", "score_parent_sets"]
+
+SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic")
+RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
+MOST_TABLE_BYTES = 4 << 30
+"""The largest table of set costs that is made; the core's other needs stay well below it."""
+_MOST_VARIABLES = 255
+_EDGES = Iterable[tuple[str, str] | str]
+
+
+def score_parent_sets(
+    data: Any,
+    *,
+    score: str | SetScore | LocalScore = "bic",
+    bayes_factor: float | None = None,
+    epsilon: float | None = None,
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: _EDGES | None = None,
+    required_edges: _EDGES | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    engine: str = "auto",
+    n_threads: int | None = None,
+    progress: Callable[[float], bool | None] | None = None,
+    **read_options: Any,
+) -> ScoreTable:
+    """Score every parent set that a network within epsilon of the optimum could use.
+
+    Parameters
+    ----------
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+        See `read_data`, which also takes the ``read_options``.
+    score : str or score object
+        One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
+        or an object with the members of `SetScore` or `LocalScore`.
+    bayes_factor, epsilon : float, optional
+        How much worse than the best a network may score: epsilon = ln(bayes_factor). By default a factor of 20.
+    equivalent_sample_size : float, optional
+        For "bdeu", 1 by default.
+    forbidden_edges, required_edges : iterable of (parent, child) or "parent->child", optional
+    tiers : sequence of groups of names, optional
+        Edges may not point from a later tier to an earlier one.
+    max_parents : int or mapping of name to int, optional
+    prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
+        Log prior of a structure, added to its score.
+    engine : {"auto", "table", "descent"}
+        For categorical scores; the answer is the same.
+    n_threads : int, optional
+        All cores by default. The result has the same bytes for any number.
+    progress : callable, optional
+        Called a few times per second with the fraction done; scoring stops if it returns False.
+
+    Returns
+    -------
+    ScoreTable
+
+    Raises
+    ------
+    DataError, OptionError, TooLargeError
+    KeyboardInterrupt
+        When interrupted, or when `progress` returned False: a partial list of candidates would not be exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> table = score_parent_sets(np.column_stack([x, x, np.arange(80) % 2]), bayes_factor=3)
+    >>> list(table.parent_sets("X1"))[0][1]
+    ('X0',)
+    """
+    problem = _make_problem(
+        data,
+        score=score,
+        bayes_factor=bayes_factor,
+        epsilon=epsilon,
+        equivalent_sample_size=equivalent_sample_size,
+        forbidden_edges=forbidden_edges,
+        required_edges=required_edges,
+        tiers=tiers,
+        max_parents=max_parents,
+        prior=prior,
+        read_options=read_options,
+    )
+    threads = _n_threads(n_threads)
+    estimate = _estimate(problem, engine)
+    found = _run(problem, estimate, threads, progress, RULES)
+    nodes, scores, masks = problem.widen(found)
+    return ScoreTable.from_arrays(
+        problem.data.names, nodes, scores, masks, _provenance(problem, prior, estimate)
+    )
+
+
+@dataclass(frozen=True)
+class ScoringEstimate:
+    """What scoring will take, known before it starts.
+
+    Attributes
+    ----------
+    engine : str
+        The engine that would be used.
+    n_variables, n_searched : int
+        All columns, and those that are not constant.
+    n_rows, n_distinct : int
+    largest_parent_set : int
+        After constraints and rule 4.
+    n_sets, n_local_scores : int
+        Sets up to the largest family, and local scores on them: what scoring would take without superset rules. The
+        descent engine evaluates a fraction that depends on the data.
+    memory_bytes : int
+        Predicted peak of the engine's own arrays.
+    """
+
+    engine: str
+    n_variables: int
+    n_searched: int
+    n_rows: int
+    n_distinct: int
+    largest_parent_set: int
+    n_sets: int
+    n_local_scores: int
+    memory_bytes: int
+
+
+def estimate_scoring(
+    data: Any, *, prior: StructurePrior | None = None, engine: str = "auto", **options: Any
+) -> ScoringEstimate:
+    """Predict the work and the memory of `score_parent_sets` with the same options, without scoring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate_scoring(np.arange(8).reshape(4, 2) % 3).n_sets
+    4
+    """
+    named = {
+        "score",
+        "bayes_factor",
+        "epsilon",
+        "equivalent_sample_size",
+        "forbidden_edges",
+        "required_edges",
+        "tiers",
+        "max_parents",
+    }
+    given = {key: options.pop(key, None) for key in named}
+    given["score"] = given["score"] or "bic"
+    return _estimate(_make_problem(data, prior=prior, read_options=options, **given), engine)
+
+
+def _make_problem(
+    data: Any,
+    *,
+    score: str | SetScore | LocalScore,
+    bayes_factor: float | None,
+    epsilon: float | None,
+    equivalent_sample_size: float | None,
+    forbidden_edges: _EDGES | None,
+    required_edges: _EDGES | None,
+    tiers: Sequence[Iterable[str]] | None,
+    max_parents: int | Mapping[str, int] | None,
+    prior: StructurePrior | None,
+    read_options: dict[str, Any],
+) -> ScoringProblem:
+    scorer = _resolve_score(score, equivalent_sample_size)
+    gap = resolve_epsilon(bayes_factor, epsilon)
+    if not isinstance(data, Dataset):
+        read_options.setdefault("columns", scorer.columns)
+    dataset = read_data(data, **read_options)
+    constraints = resolve_constraints(
+        dataset.names,
+        forbidden_edges=forbidden_edges,
+        required_edges=required_edges,
+        tiers=tiers,
+        max_parents=max_parents,
+        unavailable=dataset.constant_columns,
+    )
+    return ScoringProblem(dataset, scorer, gap, constraints, resolve_prior(prior, dataset.names))
+
+
+def _resolve_score(
+    score: str | SetScore | LocalScore, equivalent_sample_size: float | None
+) -> SetScore | LocalScore:
+    if score == "bdeu":
+        return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
+    if equivalent_sample_size is not None:
+        raise OptionError(
+            f"equivalent_sample_size={equivalent_sample_size!r} was given with score {score!r}; it belongs to 'bdeu' only"
+        )
+    if isinstance(score, str):
+        named: dict[str, SetScore] = {
+            "bic": BIC(),
+            "aic": AIC(),
+            "gaussian-bic": GaussianBIC(),
+            "bge": BGe(),
+            "conditional-gaussian-bic": ConditionalGaussianBIC(),
+        }
+        if score not in named:
+            raise OptionError(f"unknown score {score!r}; choose one of {', '.join(SCORES)}, or pass an object")
+        return named[score]
+    if isinstance(score, (SetScore, LocalScore)):
+        return score
+    raise OptionError(
+        f"score is {score!r}; give a name ({', '.join(SCORES)}) or an object with name, columns, settings() and "
+        "set_costs(data, sets) or local_cost(data, node, parents)"
+    )
+
+
+def _n_threads(n_threads: int | None) -> int:
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(n_threads, bool) or not isinstance(n_threads, (int, np.integer)) or n_threads < 1:
+        raise OptionError(f"n_threads is {n_threads!r}; it must be a whole number, 1 or more")
+    return int(n_threads)
+
+
+def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
+    if engine not in ("auto", "table", "descent"):
+        raise OptionError(f"unknown engine {engine!r}; choose 'auto', 'table' or 'descent'")
+    n = problem.n_searched
+    if n > _MOST_VARIABLES:
+        raise TooLargeError(
+            f"{n} columns vary; at most {_MOST_VARIABLES} can be scored: choose the columns of interest first"
+        )
+    limits = _parent_limits(problem)
+    largest = max(limits, default=0)
+    n_sets = sum(math.comb(n, k) for k in range(min(largest + 1, n) + 1))
+    n_local = sum(sum(math.comb(n - 1, k) for k in range(limit + 1)) for limit in limits)
+    chosen = _choose_engine(problem, engine, n_sets)
+    return ScoringEstimate(
+        engine=chosen,
+        n_variables=problem.data.n_variables,
+        n_searched=n,
+        n_rows=problem.data.n_rows,
+        n_distinct=problem.data.n_distinct,
+        largest_parent_set=largest,
+        n_sets=n_sets,
+        n_local_scores=n_local,
+        memory_bytes=_memory(problem, chosen, n_sets),
+    )
+
+
+def _parent_limits(problem: ScoringProblem) -> list[int]:
+    if problem.n_searched == 0 or not isinstance(problem.score, DiscreteScore):
+        return [int(limit) for limit in problem.max_parents]
+    return [int(limit) for limit in _core.parent_limits(**_core_arguments(problem))]
+
+
+def _choose_engine(problem: ScoringProblem, engine: str, n_sets: int) -> str:
+    if isinstance(problem.score, LocalScore) and not isinstance(problem.score, SetScore):
+        return "local"
+    if not isinstance(problem.score, DiscreteScore):
+        return "sets"
+    if engine != "auto":
+        return engine
+    # Counting each set once pays when rows are many and sets are few; measured in benchmarks/scoring.py.
+    return "table" if n_sets <= 1 << 13 or (n_sets <= 1 << 24 and problem.data.n_distinct >= 1 << 11) else "descent"
+
+
+def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
+    if engine == "descent":
+        return 64 * problem.codes.size
+    bytes_per_set = 12 if isinstance(problem.score, BDeu) else 8
+    copies = 3 if engine == "sets" else 1
+    return n_sets * bytes_per_set * copies + n_sets * 16
+
+
+def _run(
+    problem: ScoringProblem,
+    estimate: ScoringEstimate,
+    n_threads: int,
+    progress: Callable[[float], bool | None] | None,
+    rules: Sequence[str],
+) -> Candidates:
+    if estimate.engine != "descent" and estimate.memory_bytes > MOST_TABLE_BYTES:
+        raise TooLargeError(
+            f"scoring {estimate.n_searched} columns with up to {estimate.largest_parent_set} parents needs "
+            f"{estimate.n_sets:,} sets and about {estimate.memory_bytes / 2**30:,.0f} GiB, above the limit of "
+            f"{MOST_TABLE_BYTES / 2**30:.0f} GiB; set max_parents (or, for categories, use the engine 'descent')"
+        )
+    watch = None if progress is None else lambda fraction: progress(fraction) is not False
+    found: Candidates | None
+    if problem.n_searched == 0:
+        empty = np.zeros((0, 0), dtype=np.uint64)
+        return np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0
+    if estimate.engine == "local":
+        assert isinstance(problem.score, LocalScore)
+        found = score_local(problem, problem.score, watch)
+    elif estimate.engine == "sets":
+        assert isinstance(problem.score, SetScore)
+        found = score_sets(problem, problem.score, n_threads, watch)
+    else:
+        found = _core.score_discrete(
+            **_core_arguments(problem), engine=estimate.engine, rules=rules, n_threads=n_threads, watch=watch
+        )
+    if found is None:
+        raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
+    return found
+
+
+def _core_arguments(problem: ScoringProblem) -> dict[str, Any]:
+    score = problem.score
+    assert isinstance(score, DiscreteScore)
+    is_bdeu = isinstance(score, BDeu)
+    return {
+        "codes": problem.codes,
+        "arities": problem.arities,
+        "weights": problem.data.weights,
+        "is_bdeu": is_bdeu,
+        "parameter": score.equivalent_sample_size
+        if isinstance(score, BDeu)
+        else score.penalty_weight(problem.data.n_rows),
+        "epsilon": problem.epsilon,
+        "allowed": problem.allowed,
+        "required": problem.required,
+        "max_parents": problem.max_parents,
+        "edge_costs": problem.edge_costs,
+    }
+
+
+def _provenance(
+    problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate
+) -> dict[str, object]:
+    is_set_score = isinstance(problem.score, SetScore)
+    return {
+        "score": problem.score.name,
+        **problem.score.settings(),
+        "epsilon": problem.epsilon,
+        "n_rows": problem.data.n_rows,
+        "data_fingerprint": problem.data.fingerprint,
+        "version": version("credibn"),
+        "constraints": problem.constraints.describe(),
+        "prior": describe_prior(prior, problem.data.names),
+        "score_equivalent": is_set_score and keeps_score_equivalence(problem.edge_terms),
+        "complete": True,
+        "engine": estimate.engine,
+    }

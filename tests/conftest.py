@@ -1,0 +1,32 @@
+"""Where the tests find real data: a folder that is not part of the package."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is slow, not wrong: no test fails for the time that one example takes.
+settings.register_profile("credibn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("credibn")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets: CREDIBN_DATA, or else ../shared/data beside the repository."""
+    named = os.environ.get("CREDIBN_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no data folder at {folder}: set CREDIBN_DATA to the folder of real data sets")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def published(shared_data: Path) -> Path:
+    """The folder of published results, beside that of the data."""
+    folder = shared_data.parent / "published"
+    if not folder.is_dir():
+        pytest.skip(
+            f"no published results at {folder}: they should lie beside the data folder, see CREDIBN_DATA"
+        )
+    return folder
