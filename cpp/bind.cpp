@@ -76,12 +76,18 @@ Table table_of(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities, con
 Rules rules_of(const std::vector<std::string>& names) {
   Rules rules{false, false, false, false, false};
   for (const std::string& name : names) {
-    if (name == "penalty") rules.penalty = true;
-    else if (name == "configurations") rules.configurations = true;
-    else if (name == "parent_entropy") rules.parent_entropy = true;
-    else if (name == "cells") rules.cells = true;
-    else if (name == "suffix_floor") rules.suffix_floor = true;
-    else throw nb::value_error(("unknown rule: " + name).c_str());
+    if (name == "penalty")
+      rules.penalty = true;
+    else if (name == "configurations")
+      rules.configurations = true;
+    else if (name == "parent_entropy")
+      rules.parent_entropy = true;
+    else if (name == "cells")
+      rules.cells = true;
+    else if (name == "suffix_floor")
+      rules.suffix_floor = true;
+    else
+      throw nb::value_error(("unknown rule: " + name).c_str());
   }
   return rules;
 }
@@ -135,9 +141,8 @@ nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::
   }
   const SizeBound bound({floors.data(), floors.data() + n},
                         {size_penalties.data(), size_penalties.data() + size_penalties.shape(0)});
-  return run([&] {
-    return sweep_lattices(question, sets, ranks, epsilon + allowance, bound, n_threads, make_watch(watch));
-  });
+  return run(
+      [&] { return sweep_lattices(question, sets, ranks, epsilon + allowance, bound, n_threads, make_watch(watch)); });
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ struct Question {
   std::vector<NodeChoice> nodes;
   std::vector<double> edge_costs;  // n x n, [parent * n + child]: minus the log prior odds of the edge
 
-  double edge_cost(int parent, int child) const { return edge_costs[std::size_t(parent) * std::size_t(n) + std::size_t(child)]; }
+  double edge_cost(int parent, int child) const {
+    return edge_costs[std::size_t(parent) * std::size_t(n) + std::size_t(child)];
+  }
 };
 
 struct Candidates {

@@ -9,15 +9,16 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "candidates.hpp"
+#include "child_costs.hpp"
 #include "lattice.hpp"
 #include "progress.hpp"
 #include "rules.hpp"
+#include "subset_index.hpp"
 #include "suffix_floor.hpp"
 #include "tally.hpp"
 #include "terms.hpp"
@@ -35,24 +36,23 @@ struct DescentProblem {
   double slack() const { return question.epsilon + grid.allowance(); }
 };
 
-// Cost of the split of one parent configuration by a binary child: terms(a + b) - family_terms(a) - family_terms(b).
-struct PairTable {
-  static constexpr std::uint32_t kSide = 64;
-  std::array<double, kSide * kSide> values;
-  PairTable(const Terms& parents, const Terms& family) {
-    for (std::uint32_t a = 0; a < kSide; ++a)
-      for (std::uint32_t b = 0; b < kSide; ++b) values[a * kSide + b] = parents(a + b) - family(a) - family(b);
-  }
-};
-
 template <class Lane>
 class Descent {
  public:
   Descent(const DescentProblem& problem, int child, const StopFlag& stop)
-      : problem_(problem), table_(problem.table), child_(child), arity_(table_.arities[std::size_t(child)]),
-        codes_(table_.column(child)), choice_(problem.question.nodes[std::size_t(child)]), stop_(stop),
-        terms_(problem.score, problem.grid, table_.total), order_(search_order()), lanes_(table_, order_),
-        suffixes_(table_, order_), floor_(table_, suffixes_, terms_.entropy(), child, order_.size()),
+      : problem_(problem),
+        table_(problem.table),
+        child_(child),
+        arity_(table_.arities[std::size_t(child)]),
+        codes_(table_.column(child)),
+        choice_(problem.question.nodes[std::size_t(child)]),
+        stop_(stop),
+        terms_(problem.score, problem.grid, table_.total),
+        order_(search_order()),
+        lanes_(table_, order_),
+        suffixes_(table_, order_),
+        floor_(table_, suffixes_, terms_.entropy(), child, order_.size()),
+        costs_(table_, problem.score, lanes_, order_, child, terms_),
         levels_(std::size_t(choice_.max_free) + 1, Level(lanes_, table_, codes_, arity_)),
         found(problem.question.n) {
     for (std::size_t p = 0; p < order_.size(); ++p)
@@ -60,6 +60,7 @@ class Descent {
     for (int v : order_) prior_reward_ += std::min(0.0, edge_cost(v));
     log_arity_ = std::log(double(arity_));
     start_at_required();
+    if (choice_.max_free > 0) score_small_sets();
   }
 
   std::size_t n_subtrees() const { return levels_.size() > 1 ? order_.size() : 0; }
@@ -71,18 +72,19 @@ class Descent {
     if (choice_.max_free > 0) score_children(0, true);
   }
   // All sets below the required parents plus the one at `position`.
-  void subtree(std::size_t position) {
+  void subtree(std::size_t position, PartDone& part) {
     Level& level = levels_[0];
     score_children(0, false);
     raise_floors(0);
+    part_ = &part;
     for (std::size_t c = 0; c < level.open.size(); ++c)
-      if (level.open[c].position == position) enter(0, c);
+      if (level.open[c].position == position) enter(0, c, 0.0, 1.0);
   }
 
  private:
   struct Child {
     std::size_t position;
-    double cost;           // with the prior
+    double best;           // the least cost known of it and its subsets, with the prior
     std::uint64_t cells;   // seen cells of the family
     double entropy_floor;  // see Level
     std::uint32_t mixed_floor;
@@ -93,9 +95,9 @@ class Descent {
     Partition partition;
     CellCounts<Lane> counts;
     double configurations = 1.0, prior = 0.0, prior_floor = 0.0, best = kInfinity;
-    double entropy_floor = 0.0;         // of the child, whatever is added below (rule 7 at the set above)
-    std::uint32_t mixed_floor = 0;      // parent configurations in which the child stays mixed, likewise
-    std::uint64_t dropped = 0;          // rows alone and seen once (BDeu)
+    double entropy_floor = 0.0;          // of the child, whatever is added below (rule 7 at the set above)
+    std::uint32_t mixed_floor = 0;       // parent configurations in which the child stays mixed, likewise
+    std::uint64_t dropped = 0;           // rows alone and seen once (BDeu)
     std::vector<std::size_t> positions;  // variables that may still be added
     std::vector<Child> open;             // those of them that no rule has struck
   };
@@ -138,7 +140,8 @@ class Descent {
     level.counts.count(level.partition, 0);
     level.prior_floor = level.prior + prior_reward_;
     level.best = own_cost(level);
-    for (std::size_t p = 0; p < order_.size(); ++p) level.positions.push_back(p);
+    for (std::size_t p = 0; p < order_.size(); ++p)
+      if (!is_too_dear(level, p)) level.positions.push_back(p);
   }
 
   // cost(i, S) with the prior, counted directly.
@@ -186,21 +189,24 @@ class Descent {
   // While a column of many states may still come, the rows are needed at every set.
   bool needs_rows(std::size_t position) const { return lanes_.is_wide(position) || int(position) < last_wide_; }
 
-  void enter(int depth, std::size_t which) {
+  // Moves from the set at `depth` to the one that adds its child `which`, counts included; the rows follow later,
+  // where they are needed (enter).
+  void descend(int depth, std::size_t which) {
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const Child& child = from.open[which];
-    if (!may_enter(depth, which)) return;
-    to.positions.clear();
-    for (std::size_t c = which + 1; c < from.open.size(); ++c) to.positions.push_back(from.open[c].position);
     to.entropy_floor = child.entropy_floor;
     to.mixed_floor = child.mixed_floor;
     const int v = order_[child.position];
-    path_[depth] = v;
+    path_positions_[depth] = child.position;
     to.configurations = from.configurations * table_.arities[std::size_t(v)];
     to.prior = from.prior + edge_cost(v);
     to.prior_floor = from.prior_floor + std::max(0.0, edge_cost(v));
-    to.best = std::min(from.best, child.cost);
+    to.best = child.best;
+    to.positions.clear();
+    for (std::size_t c = which + 1; c < from.open.size(); ++c)
+      if (!is_too_dear(to, from.open[c].position)) to.positions.push_back(from.open[c].position);
+    if (to.positions.empty()) return;
     if (needs_rows(child.position)) {
       to.dropped = from.dropped + refine_by(from.partition, v, to.partition);
       to.counts.count(to.partition, child.position + 1);
@@ -208,18 +214,30 @@ class Descent {
       to.dropped = from.dropped + to.counts.split(from.counts, from.partition, child.position, table_.column(v),
                                                   [&](const std::uint32_t* totals) { return is_kept(totals); });
     }
+  }
+
+  // All sets below the child `which`. The part of the task from `done` on, of the given `share`, is spent here.
+  void enter(int depth, std::size_t which, double done, double share) {
+    if (!may_enter(depth, which)) return;
     stop_.check();
+    if (share > kNoticeable) part_->set(done);
+    descend(depth, which);
+    if (levels_[std::size_t(depth) + 1].positions.empty()) return;
     score_children(depth + 1, true);
     if (!any_to_enter(depth + 1)) return;
-    if (!needs_rows(child.position)) refine_by(from.partition, v, to.partition);
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const std::size_t position = from.open[which].position;
+    if (!needs_rows(position)) refine_by(from.partition, order_[position], to.partition);
     raise_floors(depth + 1);
-    for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c);
+    share /= double(to.open.size());
+    for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c, done + double(c) * share, share);
   }
 
   void emit(int depth, double cost, int last = -1) {
     int parents[256], size = 0;
     for (int v : choice_.required) parents[size++] = v;
-    for (int t = 0; t < depth; ++t) parents[size++] = path_[t];
+    for (int t = 0; t < depth; ++t) parents[size++] = order_[path_positions_[t]];
     if (last >= 0) parents[size++] = last;
     found.add(child_, cost, parents, size);
   }
@@ -227,19 +245,44 @@ class Descent {
   // Scores every child of the set at `depth`, emits those that rule 1 leaves, and lists those still open.
   void score_children(int depth, bool emits) {
     Level& level = levels_[std::size_t(depth)];
-    count(level);
+    const Cells<Lane> cells{level.partition, level.counts, level.configurations, level.dropped};
     level.open.clear();
     for (std::size_t p : level.positions) {
       const int v = order_[p];
-      const double cost = cost_[p] + double(level.dropped) * ((*parents_[p])(1) - (*family_[p])(1)) +
-                          penalty(level.configurations * table_.arities[std::size_t(v)]) + level.prior + edge_cost(v);
+      const ChildCost counted = costs_.with_parent(cells, p);
+      const double cost = counted.cost + penalty(level.configurations * lanes_.arity(p)) + level.prior + edge_cost(v);
+      const double best_subset = std::min(level.best, best_small_subset(depth, p));
       if (emits) {
         ++found.n_local_scores;
-        if (!rules::dominated(cost, level.best, problem_.question.epsilon)) emit(depth, cost, v);
+        if (!rules::dominated(cost, best_subset, problem_.question.epsilon)) emit(depth, cost, v);
       }
-      if (!is_struck(level, p))
-        level.open.push_back({p, cost, cells_[p] + level.dropped, level.entropy_floor, level.mixed_floor});
+      if (!is_struck(level, p, counted, best_subset))
+        level.open.push_back({p, std::min(cost, best_subset), counted.cells, level.entropy_floor, level.mixed_floor});
     }
+  }
+
+  // The least cost of the sets of one or two free parents, p among them, that lie properly below the path plus p.
+  double best_small_subset(int depth, std::size_t p) const {
+    if (depth == 0 || small_.empty()) return kInfinity;
+    double best = small_[p * order_.size() + p];
+    for (int t = 0; depth > 1 && t < depth; ++t) best = std::min(best, small_[path_positions_[t] * order_.size() + p]);
+    return best;
+  }
+
+  // Costs of all sets of one or two free parents, so that rule 1 bites early also off the path.
+  void score_small_sets() {
+    const std::size_t n = order_.size();
+    Level &top = levels_[0], &below = levels_[1];
+    std::vector<double> small(n * n, kInfinity);
+    score_children(0, false);
+    for (const Child& child : top.open) small[child.position * n + child.position] = child.best;
+    for (std::size_t c = 0; choice_.max_free > 1 && c + 1 < top.open.size(); ++c) {
+      descend(0, c);
+      if (below.positions.empty()) continue;
+      score_children(1, false);
+      for (const Child& child : below.open) small[top.open[c].position * n + child.position] = child.best;
+    }
+    small_ = std::move(small);
   }
 
   bool any_to_enter(int depth) const {
@@ -252,7 +295,10 @@ class Descent {
   void raise_floors(int depth) {
     if (!problem_.rules.suffix_floor) return;
     Level& level = levels_[std::size_t(depth)];
-    floor_.compute(level.partition);
+    floor_.compute(level.partition, [&](std::size_t cell) {
+      const std::uint32_t* totals = level.counts.totals(cell);
+      return std::count(totals, totals + arity_, 0u) < arity_ - 1;
+    });
     for (Child& child : level.open) {
       child.entropy_floor = std::max(child.entropy_floor, floor_.entropies[child.position]);
       child.mixed_floor = std::max(child.mixed_floor, floor_.mixed[child.position]);
@@ -263,29 +309,38 @@ class Descent {
     const Level& level = levels_[std::size_t(depth)];
     const Child& child = level.open[which];
     return depth + 1 < choice_.max_free && which + 1 < level.open.size() &&
-           !rules::bound_exceeds(subtree_bound(level, child), std::min(level.best, child.cost), problem_.slack());
+           !rules::bound_exceeds(subtree_bound(level, child), child.best, problem_.slack());
   }
 
-  // Rules 2, 3, 5 and 6 for S + l and all its supersets.
-  bool is_struck(const Level& level, std::size_t p) const {
-    const int v = order_[p], r = table_.arities[std::size_t(v)];
-    const double configurations = level.configurations * r, w = problem_.score.parameter;
-    const double floor = problem_.entropy_floors[std::size_t(child_)];
-    const double prior_floor = level.prior_floor + std::max(0.0, edge_cost(v));
+  // Rules 2 and 3 for S + l and all its supersets, before anything is counted.
+  bool is_too_dear(const Level& level, std::size_t p) const {
+    if (is_bdeu()) return false;
+    const double w = problem_.score.parameter, slack = problem_.slack();
+    if (problem_.rules.penalty && rules::bound_exceeds(penalty_bound(level, p), level.best, slack)) return true;
+    return problem_.rules.configurations && prior_reward_ == 0.0 &&
+           rules::too_many_configurations(w, level.configurations, arity_, double(table_.total), slack);
+  }
+  double penalty_bound(const Level& level, std::size_t p) const {
+    return rules::penalty_bound(problem_.score.parameter, level.configurations * lanes_.arity(p), arity_,
+                                problem_.entropy_floors[std::size_t(child_)]) +
+           level.prior_floor + std::max(0.0, edge_cost(order_[p]));
+  }
+
+  // Rules 2, 5 and 6 for S + l and all its supersets.
+  bool is_struck(const Level& level, std::size_t p, const ChildCost& counted, double best_subset) const {
+    const int v = order_[p], r = lanes_.arity(p);
     const double slack = problem_.slack();
     if (is_bdeu()) {
-      double bound = rules::cell_bound(double(cells_[p] + level.dropped), log_arity_) + prior_floor;
-      if (problem_.score.parameter / configurations <= rules::kLargestPriorMass) bound += floor;
-      return problem_.rules.cells && rules::bound_exceeds(bound, level.best, slack);
+      double bound =
+          rules::cell_bound(double(counted.cells), log_arity_) + level.prior_floor + std::max(0.0, edge_cost(v));
+      if (problem_.score.parameter / (level.configurations * r) <= rules::kLargestPriorMass)
+        bound += problem_.entropy_floors[std::size_t(child_)];
+      return problem_.rules.cells && rules::bound_exceeds(bound, best_subset, slack);
     }
-    if (problem_.rules.penalty &&
-        rules::bound_exceeds(rules::penalty_bound(w, configurations, arity_, floor) + prior_floor, level.best, slack))
-      return true;
-    if (problem_.rules.configurations && prior_reward_ == 0.0 &&
-        rules::too_many_configurations(w, level.configurations, arity_, double(table_.total), slack))
-      return true;
+    if (problem_.rules.penalty && rules::bound_exceeds(penalty_bound(level, p), best_subset, slack)) return true;
     return problem_.rules.parent_entropy &&
-           rules::parent_tells_too_little(tells_[p], w, level.configurations, arity_, r, edge_cost(v), slack);
+           rules::parent_tells_too_little(counted.tells, problem_.score.parameter, level.configurations, arity_, r,
+                                          edge_cost(v), slack);
   }
 
   // Rule 7 with rule 2 or 6b: a lower bound of the cost of every set below S + l, S + l itself left out.
@@ -302,123 +357,6 @@ class Descent {
     return bound + child.entropy_floor + child.mixed_floor * rules::mixing_cost(prior_mass);
   }
 
-  // For each child: cost_ (the sum over cells), cells_ (seen family cells), tells_ (entropy of the new parent within
-  // the cells that are left).
-  void count(const Level& level) {
-    const std::size_t n = order_.size();
-    cost_.assign(n, 0.0);
-    tells_.assign(n, 0.0);
-    cells_.assign(n, 0);
-    parents_.resize(n);
-    family_.resize(n);
-    for (std::size_t p : level.positions) {
-      const double configurations = level.configurations * lanes_.arity(p);
-      parents_[p] = &terms_.of(configurations);
-      family_[p] = &terms_.of(configurations * arity_);
-      if (lanes_.is_wide(p))
-        add_wide(level, p);
-      else if (arity_ == 2 && lanes_.arity(p) == 2)
-        add_binary(level, p, pair_table(configurations, *parents_[p], *family_[p]));
-      else
-        add_narrow(level, p);
-    }
-  }
-
-  const double* pair_table(double configurations, const Terms& parents, const Terms& family) {
-    auto& slot = pair_tables_[is_bdeu() ? configurations : 0.0];
-    if (!slot) slot = std::make_unique<PairTable>(parents, family);
-    return slot->values.data();
-  }
-
-  void add_binary(const Level& level, std::size_t p, const double* pairs) {
-    const Terms &parents = *parents_[p], &family = *family_[p], &entropy = terms_.entropy();
-    const std::size_t lane = lanes_.first(p);
-    const bool counts_cells = is_bdeu(), asks_entropy = !counts_cells && problem_.rules.parent_entropy;
-    double cost = 0.0, tells = 0.0;
-    std::uint32_t cells = 0;
-    for (std::size_t c = 0; c < level.counts.n_cells(); ++c) {
-      const std::uint64_t n0 = level.counts.totals(c)[0], n1 = level.counts.totals(c)[1];
-      const std::uint64_t a0 = level.counts.sums(c, 0)[lane], a1 = level.counts.sums(c, 1)[lane];
-      const std::uint64_t b0 = n0 - a0, b1 = n1 - a1;
-      if (n0 < PairTable::kSide && n1 < PairTable::kSide)
-        cost += pairs[a0 * PairTable::kSide + a1] + pairs[b0 * PairTable::kSide + b1];
-      else
-        cost += parents(a0 + a1) + parents(b0 + b1) - family(a0) - family(a1) - family(b0) - family(b1);
-      if (counts_cells) cells += std::uint32_t(a0 > 0) + (a1 > 0) + (b0 > 0) + (b1 > 0);
-      if (asks_entropy) tells += entropy(n0 + n1) - entropy(a0 + a1) - entropy(b0 + b1);
-    }
-    cost_[p] = cost;
-    tells_[p] = tells;
-    cells_[p] = cells;
-  }
-
-  void add_narrow(const Level& level, std::size_t p) {
-    const Terms &parents = *parents_[p], &family = *family_[p], &entropy = terms_.entropy();
-    const auto n_values = std::size_t(arity_), n_states = std::size_t(lanes_.arity(p));
-    double cost = 0.0, tells = 0.0;
-    std::uint32_t cells = 0;
-    for (std::size_t c = 0; c < level.counts.n_cells(); ++c) {
-      const std::uint32_t* totals = level.counts.totals(c);
-      state_totals_.assign(n_states, 0);
-      for (std::size_t k = 0; k < n_values; ++k) {
-        if (totals[k] == 0) continue;
-        const Lane* sums = level.counts.sums(c, k) + lanes_.first(p);
-        std::uint64_t rest = totals[k];
-        for (std::size_t s = 1; s < n_states; ++s) {
-          rest -= sums[s - 1];
-          state_totals_[s] += sums[s - 1];
-          cost -= family(sums[s - 1]);
-          cells += sums[s - 1] > 0;
-        }
-        state_totals_[0] += rest;
-        cost -= family(rest);
-        cells += rest > 0;
-      }
-      std::uint64_t total = 0;
-      for (std::uint64_t count : state_totals_) {
-        total += count;
-        cost += parents(count);
-        tells -= entropy(count);
-      }
-      tells += entropy(total);
-    }
-    cost_[p] = cost;
-    tells_[p] = tells;
-    cells_[p] = cells;
-  }
-
-  void add_wide(const Level& level, std::size_t p) {
-    const Terms &parents = *parents_[p], &family = *family_[p], &entropy = terms_.entropy();
-    const Code* codes = table_.column(order_[p]);
-    double cost = 0.0, tells = 0.0;
-    for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
-      std::uint64_t total = 0;
-      pairs_in_cell_.clear();
-      for (const Row* row = level.partition.cell_begin(c); row < level.partition.cell_end(c); ++row) {
-        pairs_in_cell_.push_back({std::uint32_t(codes[*row]) << 16 | codes_[*row], table_.weights[*row]});
-        total += table_.weights[*row];
-      }
-      std::sort(pairs_in_cell_.begin(), pairs_in_cell_.end());
-      tells += entropy(total);
-      for (auto pair = pairs_in_cell_.begin(); pair != pairs_in_cell_.end();) {
-        const std::uint32_t state = pair->first >> 16;
-        std::uint64_t in_state = 0;
-        while (pair != pairs_in_cell_.end() && pair->first >> 16 == state) {
-          const std::uint32_t cell = pair->first;
-          std::uint64_t count = 0;
-          for (; pair != pairs_in_cell_.end() && pair->first == cell; ++pair) count += pair->second;
-          cost -= family(count);
-          in_state += count;
-          ++cells_[p];
-        }
-        cost += parents(in_state);
-        tells -= entropy(in_state);
-      }
-    }
-    cost_[p] = cost;
-    tells_[p] = tells;
-  }
-
   const DescentProblem& problem_;
   const Table& table_;
   const int child_, arity_;
@@ -430,51 +368,18 @@ class Descent {
   Lanes<Lane> lanes_;
   SuffixOrder suffixes_;
   SuffixFloor floor_;
+  ChildCosts<Lane> costs_;
   std::vector<Level> levels_;
   double prior_reward_ = 0.0, log_arity_ = 0.0;
-  int path_[256] = {};
+  static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
+  PartDone* part_ = nullptr;
+  std::size_t path_positions_[256] = {};
+  std::vector<double> small_;  // [p * n + q]: the least cost known for the free parents p < q; p = q: for p alone
   int last_wide_ = -1;
-  std::vector<std::uint32_t> cells_;
-  std::vector<double> cost_, tells_;
-  std::vector<const Terms*> parents_, family_;
-  std::vector<std::uint64_t> state_totals_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs_in_cell_;
-  std::map<double, std::unique_ptr<PairTable>> pair_tables_;
 
  public:
   Candidates found;
 };
-
-// Rule 1 against all subsets among the sets that were found for one child. Nothing more is needed: the cheapest subset
-// of a set is dominated by none of its own subsets, so it was found.
-inline Candidates drop_dominated(const Candidates& found, double epsilon, int n) {
-  const std::size_t m = found.costs.size(), words = std::size_t(found.words);
-  std::vector<std::size_t> by_cost(m);
-  std::iota(by_cost.begin(), by_cost.end(), std::size_t(0));
-  std::stable_sort(by_cost.begin(), by_cost.end(), [&](std::size_t a, std::size_t b) { return found.costs[a] < found.costs[b]; });
-  Candidates kept(n);
-  kept.n_local_scores = found.n_local_scores;
-  std::vector<std::uint64_t> cheaper;
-  std::size_t n_cheaper = 0;
-  for (std::size_t at = 0; at < m; ++at) {
-    const std::uint64_t* mask = found.masks.data() + by_cost[at] * words;
-    bool is_out = false;
-    for (; n_cheaper < at && rules::dominated(found.costs[by_cost[at]], found.costs[by_cost[n_cheaper]], epsilon); ++n_cheaper) {
-      const std::uint64_t* other = found.masks.data() + by_cost[n_cheaper] * words;
-      cheaper.insert(cheaper.end(), other, other + words);
-    }
-    for (std::size_t z = 0; z < n_cheaper && !is_out; ++z) {
-      std::uint64_t outside = 0;
-      for (std::size_t w = 0; w < words; ++w) outside |= cheaper[z * words + w] & ~mask[w];
-      is_out = outside == 0;
-    }
-    if (is_out) continue;
-    kept.nodes.push_back(found.nodes[by_cost[at]]);
-    kept.costs.push_back(found.costs[by_cost[at]]);
-    kept.masks.insert(kept.masks.end(), mask, mask + words);
-  }
-  return kept;
-}
 
 template <class Lane>
 Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
@@ -495,7 +400,7 @@ Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const W
     std::unique_ptr<Descent<Lane>> descent;
   };
   std::vector<Worker> workers(std::max(1u, n_threads));
-  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w) {
+  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w, PartDone& part) {
     Worker& worker = workers[w];
     const Task& task = tasks[index];
     if (worker.child != task.child) {
@@ -505,14 +410,14 @@ Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const W
     if (task.subtree == 0)
       worker.descent->root();
     else
-      worker.descent->subtree(task.subtree - 1);
+      worker.descent->subtree(task.subtree - 1, part);
     found[index] = std::move(worker.descent->found);
     worker.descent->found = Candidates(n);
   });
   std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
   for (std::size_t t = 0; t < tasks.size(); ++t) by_child[std::size_t(tasks[t].child)].append(found[t]);
-  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned) {
-    by_child[child] = drop_dominated(by_child[child], problem.question.epsilon, n);
+  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned, PartDone&) {
+    by_child[child] = drop_dominated(by_child[child], problem.question.epsilon, n, stop);
   });
   Candidates all(n);
   for (const Candidates& part : by_child) all.append(part);

@@ -98,8 +98,7 @@ class LatticeSweep {
     family.family_rank = ranks_.rank(all, family.size + 1);
     if (rules::bound_exceeds(bound_(family) + prior_floor, best_subset, slack_)) return kClosed;
     const auto level = std::size_t(family.size);
-    const double cost =
-        sets_.costs[level + 1][family.family_rank] - sets_.costs[level][family.parents_rank] + prior;
+    const double cost = sets_.costs[level + 1][family.family_rank] - sets_.costs[level][family.parents_rank] + prior;
     ++found.n_local_scores;
     if (!rules::dominated(cost, best_subset, question_.epsilon)) found.add(child_, cost, parents, family.size);
     return std::min(cost, best_subset);
@@ -124,7 +123,7 @@ Candidates sweep_lattices(const Question& question, const SetCosts& sets, const 
                           const Bound& bound, unsigned n_threads, const Watch& watch) {
   StopFlag stop;
   std::vector<Candidates> found(std::size_t(question.n), Candidates(question.n));
-  run_tasks(std::size_t(question.n), n_threads, watch, stop, [&](std::size_t child, unsigned) {
+  run_tasks(std::size_t(question.n), n_threads, watch, stop, [&](std::size_t child, unsigned, PartDone&) {
     LatticeSweep<Bound> sweep(question, sets, ranks, slack, bound, stop);
     sweep.sweep(int(child));
     found[child] = std::move(sweep.found);

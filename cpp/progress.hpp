@@ -33,24 +33,38 @@ class StopFlag {
   std::atomic<bool> flag_{false};
 };
 
-// Runs task(index, worker) for index 0..n_tasks-1 on n_threads threads, in increasing order of start. The results must
-// not depend on the worker. The first exception of a task stops the rest and is thrown again here; Stopped is thrown
-// when `watch` asked for it.
+// How much of its current task a worker has done, for those tasks that are long.
+class PartDone {
+ public:
+  void set(double fraction) { fraction_.store(fraction, std::memory_order_relaxed); }
+  double get() const { return fraction_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> fraction_{0.0};
+};
+
+// Runs task(index, worker, part_done) for index 0..n_tasks-1 on n_threads threads, in increasing order of start. The
+// results must not depend on the worker. The first exception of a task stops the rest and is thrown again here; Stopped
+// is thrown when `watch` asked for it.
 inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watch, StopFlag& stop,
-                      const std::function<void(std::size_t index, unsigned worker)>& task) {
+                      const std::function<void(std::size_t index, unsigned worker, PartDone& part)>& task) {
+  const unsigned n_workers = std::max(1u, n_threads);
   std::atomic<std::size_t> next{0}, done{0};
+  std::vector<PartDone> parts(n_workers);
   std::exception_ptr failure;
   std::mutex mutex;
   std::condition_variable finished;
-  unsigned running = std::max(1u, n_threads);
+  unsigned running = n_workers;
   auto work = [&](unsigned worker) {
     try {
       for (std::size_t i = next++; i < n_tasks; i = next++) {
         stop.check();
-        task(i, worker);
+        task(i, worker, parts[worker]);
+        parts[worker].set(0.0);
         ++done;
       }
     } catch (const Stopped&) {
+      // The caller asked for it, or another worker failed and has said so.
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
@@ -60,8 +74,13 @@ inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watc
     --running;
     finished.notify_one();
   };
+  auto fraction_done = [&] {
+    double sum = double(done);
+    for (const PartDone& part : parts) sum += part.get();
+    return std::min(1.0, sum / double(std::max<std::size_t>(1, n_tasks)));
+  };
   std::vector<std::thread> threads;
-  for (unsigned worker = 0; worker < std::max(1u, n_threads); ++worker) threads.emplace_back(work, worker);
+  for (unsigned worker = 0; worker < n_workers; ++worker) threads.emplace_back(work, worker);
   bool stopped = false;
   std::exception_ptr watch_failure;
   {
@@ -69,7 +88,7 @@ inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watc
     while (!finished.wait_for(lock, std::chrono::milliseconds(100), [&] { return running == 0; })) {
       lock.unlock();
       try {
-        if (!stopped && watch && !watch(double(done) / double(std::max<std::size_t>(1, n_tasks)))) stopped = true;
+        if (!stopped && watch && !watch(fraction_done())) stopped = true;
       } catch (...) {
         stopped = true;
         watch_failure = std::current_exception();

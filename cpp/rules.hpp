@@ -1,8 +1,8 @@
 // The pruning rules, each a function of its own, in the form that loses no network of cost <= OPT + epsilon.
 //
 // Numbers follow docs/guarantees.md, where each is proven. Costs: lower is better, natural logarithms. `slack` is
-// epsilon plus the rounding allowance of grid.hpp. "P is out" means that no credible network gives node i the parents P.
-// The source of the plain rules is Liao, Sharma, Cussens & van Beek (Learning All Credible Bayesian Network
+// epsilon plus the rounding allowance of grid.hpp. "P is out" means that no credible network gives node i the parents
+// P. The source of the plain rules is Liao, Sharma, Cussens & van Beek (Learning All Credible Bayesian Network
 // Structures for Model Averaging), who print several of them with slips; see docs/errata.md.
 #pragma once
 
@@ -24,7 +24,9 @@ namespace rules {
 
 // Rule 1 (Lemma 1; Teyssier & Koller 2005): P is out if a subset of it costs less by more than epsilon. Strict, and
 // without the allowance: costs on the grid compare exactly, and ties stay in.
-inline bool dominated(double cost, double best_subset_cost, double epsilon) { return best_subset_cost + epsilon < cost; }
+inline bool dominated(double cost, double best_subset_cost, double epsilon) {
+  return best_subset_cost + epsilon < cost;
+}
 
 // Rule 2 (Theorem 2; de Campos & Ji 2011), also the last step of every other superset rule: P and all its supersets are
 // out if even a lower bound of their cost exceeds the cost of a subset by more than epsilon. For a penalised likelihood
@@ -32,12 +34,13 @@ inline bool dominated(double cost, double best_subset_cost, double epsilon) { re
 inline bool bound_exceeds(double lower_bound, double best_subset_cost, double slack) {
   return best_subset_cost + slack < lower_bound;
 }
-inline double penalty_bound(double penalty_weight, double parent_configurations, int child_arity, double entropy_floor) {
+inline double penalty_bound(double penalty_weight, double parent_configurations, int child_arity,
+                            double entropy_floor) {
   return penalty_weight * parent_configurations * (child_arity - 1) + entropy_floor;
 }
 
-// Rule 3 (Theorem 3; de Campos & Ji 2011): all proper supersets of P are out if the penalty that one more parent adds is
-// more than the whole entropy of the child can repay.
+// Rule 3 (Theorem 3; de Campos & Ji 2011): all proper supersets of P are out if the penalty that one more parent adds
+// is more than the whole entropy of the child can repay.
 inline bool too_many_configurations(double penalty_weight, double parent_configurations, int child_arity, double n_rows,
                                     double slack) {
   return penalty_weight * parent_configurations * (child_arity - 1) > n_rows * std::log(child_arity) + slack;
@@ -70,14 +73,18 @@ inline bool parent_tells_too_little(double parent_entropy, double penalty_weight
 
 // Rule 6 (Theorem 5; Cussens 2012, sharpened): a BDeu cost is at least ln(r_i) for each seen cell of the family, and
 // refining the parents never removes a cell.
-inline double cell_bound(double n_cells, double log_child_arity) { return n_cells * log_child_arity; }
+inline double cell_bound(double n_cells, double log_child_arity) {
+  return n_cells * log_child_arity;
+}
 
 // Rule 6b: while the prior mass a of a parent configuration is at most 1/3, a BDeu cost is at least
 //   N*H(i | P) + cells(P + i) * ln(r_i) + mixed(P) * ln((1 + a) / (4a)),
 // where mixed(P) counts the parent configurations in which the child is seen with two or more values. (Each factor of
 // the proof is superadditivity of ln(Gamma(m + a) / m^m) over whole numbers m; see docs/guarantees.md.)
 inline constexpr double kLargestPriorMass = 1.0 / 3.0;
-inline double mixing_cost(double prior_mass) { return std::log((1.0 + prior_mass) / (4.0 * prior_mass)); }
+inline double mixing_cost(double prior_mass) {
+  return std::log((1.0 + prior_mass) / (4.0 * prior_mass));
+}
 
 }  // namespace rules
 }  // namespace credibn

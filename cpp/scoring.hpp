@@ -26,9 +26,9 @@ inline void limit_parents(Question& question, const Table& table, const Discrete
     }
     if (has_reward) continue;
     std::sort(arities.begin(), arities.end());
-    choice.max_free = std::min(
-        choice.max_free, rules::largest_parent_set(arities, score.parameter, table.arities[std::size_t(child)],
-                                                   double(table.total), question.epsilon + grid.allowance()));
+    choice.max_free =
+        std::min(choice.max_free, rules::largest_parent_set(arities, score.parameter, table.arities[std::size_t(child)],
+                                                            double(table.total), question.epsilon + grid.allowance()));
   }
 }
 
@@ -113,8 +113,7 @@ inline Candidates score_discrete(const Table& table, const DiscreteScore& score,
   for (double& cost : question.edge_costs) cost = grid.round(cost);
   limit_parents(question, table, score, grid, rules);
   const std::vector<double> floors = entropy_floors(table, Terms::entropy(grid, table.total));
-  if (engine == Engine::descent)
-    return descend({table, score, grid, question, rules, floors}, n_threads, watch);
+  if (engine == Engine::descent) return descend({table, score, grid, question, rules, floors}, n_threads, watch);
   const int max_size = largest_family(question);
   const Ranks ranks(question.n, max_size);
   const Watch first_half = [&](double done) { return !watch || watch(0.9 * done); };

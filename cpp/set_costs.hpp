@@ -24,8 +24,15 @@ class SetCounter {
  public:
   SetCounter(const Table& table, const DiscreteScore& score, const Grid& grid, const Ranks& ranks,
              const Lanes<Lane>& lanes, int max_size, SetCosts& out, const StopFlag& stop)
-      : table_(table), score_(score), ranks_(ranks), lanes_(lanes), max_size_(max_size), out_(out), stop_(stop),
-        terms_(score, grid, table.total), levels_(std::size_t(max_size) + 1, Level(lanes, table)) {
+      : table_(table),
+        score_(score),
+        ranks_(ranks),
+        lanes_(lanes),
+        max_size_(max_size),
+        out_(out),
+        stop_(stop),
+        terms_(score, grid, table.total),
+        levels_(std::size_t(max_size) + 1, Level(lanes, table)) {
     for (int v = 0; v < table.n_columns; ++v)
       if (lanes.is_wide(std::size_t(v))) last_wide_ = v;
     levels_[0].partition = one_cell(table);
@@ -77,8 +84,8 @@ class SetCounter {
       to.dropped = from.dropped + refine_to(depth + 1);
       to.counts.count(to.partition, std::size_t(v) + 1);
     } else {
-      to.dropped = from.dropped +
-                   to.counts.split(from.counts, from.partition, std::size_t(v), table_.column(v), is_repeated);
+      to.dropped =
+          from.dropped + to.counts.split(from.counts, from.partition, std::size_t(v), table_.column(v), is_repeated);
     }
   }
   std::uint64_t refine_to(int depth) {
@@ -110,8 +117,8 @@ class SetCounter {
       const double configurations = level.configurations * table_.arities[i];
       const Terms& term = terms_.of(configurations);
       n_cells_ = level.dropped;
-      const double sum = (lanes_.is_wide(i) ? sum_wide(level, i, term) : sum_narrow(level, i, term)) +
-                         double(level.dropped) * term(1);
+      const double sum =
+          (lanes_.is_wide(i) ? sum_wide(level, i, term) : sum_narrow(level, i, term)) + double(level.dropped) * term(1);
       members_[depth] = v;
       const std::uint64_t rank = ranks_.rank(members_, depth + 1);
       out_.costs[std::size_t(depth) + 1][rank] = terms_.constant(configurations) - sum;
@@ -191,10 +198,9 @@ SetCosts count_sets_in(const Table& table, const DiscreteScore& score, const Gri
   for (int a = 0; max_size >= 2 && a < n; ++a) tasks.emplace_back(a, -1);
   for (int a = 0; max_size >= 3 && a < n; ++a)
     for (int b = a + 1; b + 1 < n; ++b) tasks.emplace_back(a, b);
-  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned worker) {
+  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned worker, PartDone&) {
     auto& counter = counters[worker];
-    if (!counter)
-      counter = std::make_unique<SetCounter<Lane>>(table, score, grid, ranks, lanes, max_size, out, stop);
+    if (!counter) counter = std::make_unique<SetCounter<Lane>>(table, score, grid, ranks, lanes, max_size, out, stop);
     const auto [a, b] = tasks[index];
     if (a < 0)
       counter->start();

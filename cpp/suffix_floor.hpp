@@ -1,9 +1,9 @@
 // Rule 7: how much entropy of the child must remain, whatever is still added.
 //
 // A depth-first search adds variables in a fixed order. Below a set S only variables at positions >= p can be added, so
-// every set U met there lies between S and M = S + {positions >= p}, and N*H(i | U) >= N*H(i | M). This class finds that
-// floor for all p at once, in one pass over the rows: with the rows of each cell of S sorted by their values read from
-// the last position backwards, rows that agree on all positions >= p stand together, and groups merge as p grows.
+// every set U met there lies between S and M = S + {positions >= p}, and N*H(i | U) >= N*H(i | M). This class finds
+// that floor for all p at once, in one pass over the rows: with the rows of each cell of S sorted by their values read
+// from the last position backwards, rows that agree on all positions >= p stand together, and groups merge as p grows.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,8 @@ class SuffixOrder {
     std::iota(rows.begin(), rows.end(), Row(0));
     std::stable_sort(rows.begin(), rows.end(), [&](Row a, Row b) {
       for (std::size_t w = words_; w-- > 0;)
-        if (packed_[a * words_ + w] != packed_[b * words_ + w]) return packed_[a * words_ + w] < packed_[b * words_ + w];
+        if (packed_[a * words_ + w] != packed_[b * words_ + w])
+          return packed_[a * words_ + w] < packed_[b * words_ + w];
       return false;
     });
     return rows;
@@ -68,19 +69,27 @@ class SuffixFloor {
   static constexpr std::size_t kMostChildStates = 16;  // beyond, the floor is left at zero, which is always valid
 
   SuffixFloor(const Table& table, const SuffixOrder& order, const Terms& entropy, int child, std::size_t n_positions)
-      : table_(table), order_(order), entropy_(entropy), codes_(table.column(child)),
-        arity_(std::size_t(table.arities[std::size_t(child)])), entropies(n_positions + 1), mixed(n_positions + 1) {}
+      : table_(table),
+        order_(order),
+        entropy_(entropy),
+        codes_(table.column(child)),
+        arity_(std::size_t(table.arities[std::size_t(child)])),
+        entropies(n_positions + 1),
+        mixed(n_positions + 1) {}
 
-  // Fills `entropies[p]` and `mixed[p]` for the cells of S.
-  void compute(const Partition& cells) {
+  // Fills `entropies[p]` and `mixed[p]` for the cells of S; `is_mixed(cell)` tells where the child has two values.
+  template <class IsMixed>
+  void compute(const Partition& cells, const IsMixed& is_mixed) {
     std::fill(entropies.begin(), entropies.end(), 0.0);
     std::fill(mixed.begin(), mixed.end(), 0);
-    if (arity_ > kMostChildStates) return;
     for (std::size_t c = 0; c < cells.n_cells(); ++c) {
-      const Row *begin = cells.rows.data() + cells.begin[c], *end = cells.rows.data() + cells.begin[c + 1];
+      if (!is_mixed(c)) continue;
+      const Row *begin = cells.cell_begin(c), *end = cells.cell_end(c);
       if (arity_ == 2)
-        add_cell(begin, end, pair_groups_);
-      else
+        add_cell(begin, end, groups_2_);
+      else if (arity_ <= 4)
+        add_cell(begin, end, groups_4_);
+      else if (arity_ <= kMostChildStates)
         add_cell(begin, end, groups_);
     }
     for (std::size_t p = 1; p < entropies.size(); ++p) {
@@ -139,7 +148,8 @@ class SuffixFloor {
   const Code* codes_;
   const std::size_t arity_;
   std::size_t first_mixed_ = 0;
-  std::vector<Group<2>> pair_groups_;
+  std::vector<Group<2>> groups_2_;
+  std::vector<Group<4>> groups_4_;
   std::vector<Group<kMostChildStates>> groups_;
 
  public:

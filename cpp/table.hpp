@@ -11,11 +11,11 @@ using Code = std::uint16_t;
 
 struct Table {
   int n_columns = 0;
-  std::size_t n_rows = 0;             // distinct rows
-  std::vector<Code> codes;            // column after column
-  std::vector<int> arities;           // declared states of each column, at least 2
-  std::vector<std::uint32_t> weights; // how often each distinct row was seen
-  std::uint64_t total = 0;            // N, the sum of the weights
+  std::size_t n_rows = 0;              // distinct rows
+  std::vector<Code> codes;             // column after column
+  std::vector<int> arities;            // declared states of each column, at least 2
+  std::vector<std::uint32_t> weights;  // how often each distinct row was seen
+  std::uint64_t total = 0;             // N, the sum of the weights
 
   const Code* column(int v) const { return codes.data() + std::size_t(v) * n_rows; }
 };

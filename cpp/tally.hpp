@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -47,22 +48,25 @@ template <class Keep>
 std::uint64_t refine(const Table& table, const Partition& from, int column, Partition& to, const Keep& keep) {
   const Code* codes = table.column(column);
   const auto arity = std::size_t(table.arities[std::size_t(column)]);
+  constexpr std::size_t kFew = 8;
+  std::uint32_t few[kFew + 1];
+  std::vector<std::uint32_t> many(arity > kFew ? arity + 1 : 0);
+  std::uint32_t* const ends = arity > kFew ? many.data() : few;
   to.clear();
   to.rows.resize(from.rows.size());
   Row* const rows = to.rows.data();
   std::size_t write = 0;
   std::uint64_t n_dropped = 0;
-  std::vector<std::uint32_t> counts;
   for (std::size_t c = 0; c < from.n_cells(); ++c) {
-    counts.assign(arity + 1, 0);
-    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) ++counts[codes[*r] + 1u];
-    for (std::size_t s = 1; s <= arity; ++s) counts[s] += counts[s - 1];
+    std::fill(ends, ends + arity + 1, 0u);
+    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) ++ends[codes[*r] + 1u];
+    for (std::size_t s = 1; s <= arity; ++s) ends[s] += ends[s - 1];
     const std::size_t base = write;
-    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) rows[base + counts[codes[*r]]++] = *r;
-    // counts[s] is now the end of state s: move the cells worth keeping together.
+    for (const Row* r = from.cell_begin(c); r < from.cell_end(c); ++r) rows[base + ends[codes[*r]]++] = *r;
+    // ends[s] is now the end of state s: move the cells worth keeping together.
     std::size_t read = base;
     for (std::size_t s = 0; s < arity; ++s) {
-      const std::size_t stop = base + counts[s];
+      const std::size_t stop = base + ends[s];
       if (stop > read && keep(rows + read, rows + stop)) {
         if (write != read) std::copy(rows + read, rows + stop, rows + write);
         write += stop - read;
@@ -83,7 +87,7 @@ template <class Lane>
 class Lanes {
  public:
   static constexpr int kMostStates = 8;
-  static constexpr std::size_t kBlock = 8;  // lanes are added in blocks of this many
+  static constexpr std::size_t kBlock = 16 / sizeof(Lane);  // lanes are added in blocks of 128 bits
 
   Lanes(const Table& table, const std::vector<int>& order) {
     for (int v : order) {
@@ -111,16 +115,23 @@ class Lanes {
 
   void add_row(Lane* sums, Row row, std::size_t from) const {
     const Lane* values = values_.data() + row * stride_;
-    for (std::size_t b = from; b < stride_; b += kBlock)
-      for (std::size_t k = b; k < b + kBlock; ++k) sums[k] = Lane(sums[k] + values[k]);
+    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) + load(values + b));
   }
   void subtract_row(Lane* sums, Row row, std::size_t from) const {
     const Lane* values = values_.data() + row * stride_;
-    for (std::size_t b = from; b < stride_; b += kBlock)
-      for (std::size_t k = b; k < b + kBlock; ++k) sums[k] = Lane(sums[k] - values[k]);
+    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) - load(values + b));
   }
 
  private:
+  // A block as one value, so that the compiler needs no proof that sums and rows do not overlap.
+  typedef Lane Block __attribute__((vector_size(16)));
+  static Block load(const Lane* from) {
+    Block block;
+    std::memcpy(&block, from, sizeof block);
+    return block;
+  }
+  static void store(Lane* to, Block block) { std::memcpy(to, &block, sizeof block); }
+
   std::vector<int> arities_;
   std::vector<std::size_t> first_;
   std::size_t width_ = 0, stride_ = 0;
@@ -135,7 +146,7 @@ class CellCounts {
   CellCounts(const Lanes<Lane>& lanes, const Table& table, const Code* child, std::size_t n_values)
       : lanes_(lanes), table_(table), child_(child), n_values_(n_values) {}
 
-  std::size_t n_cells() const { return totals_.size() / n_values_; }
+  std::size_t n_cells() const { return n_cells_; }
   const std::uint32_t* totals(std::size_t cell) const { return totals_.data() + cell * n_values_; }
   const Lane* sums(std::size_t cell, std::size_t value) const {
     return sums_.data() + (cell * n_values_ + value) * lanes_.stride();
@@ -143,13 +154,16 @@ class CellCounts {
 
   // From the rows themselves, for the columns from `position` on.
   void count(const Partition& partition, std::size_t position) {
-    reset();
+    n_cells_ = 0;
+    make_room(partition.n_cells());
+    const std::size_t from = lanes_.block(position);
     for (std::size_t c = 0; c < partition.n_cells(); ++c) {
-      const std::size_t cell = new_cell();
+      const std::size_t cell = new_cell(nullptr);
+      clear_sums(cell, from);
       for (const Row* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
         const std::size_t value = value_of(*row);
         totals_[cell * n_values_ + value] += table_.weights[*row];
-        lanes_.add_row(sums_of(cell, value), *row, lanes_.block(position));
+        lanes_.add_row(sums_of(cell, value), *row, from);
       }
     }
   }
@@ -161,11 +175,14 @@ class CellCounts {
   template <class Keep>
   std::uint64_t split(const CellCounts& above, const Partition& partition, std::size_t position, const Code* codes,
                       const Keep& keep) {
-    reset();
+    n_cells_ = 0;
+    make_room(above.n_cells() * std::size_t(lanes_.arity(position)));
+    state_totals_.resize(std::size_t(lanes_.arity(position)) * n_values_);
     std::uint64_t n_dropped = 0;
     for (std::size_t c = 0; c < above.n_cells(); ++c) {
+      const std::size_t n_before = n_cells_;
       n_dropped += new_cells(above, c, position, keep);
-      if (n_kept_ > 0) add_rows(above, c, partition, codes, lanes_.block(position + 1));
+      if (n_cells_ > n_before) add_rows(above, c, partition, codes, lanes_.block(position + 1));
     }
     return n_dropped;
   }
@@ -173,35 +190,41 @@ class CellCounts {
  private:
   static constexpr std::size_t kNone = std::size_t(-1);
 
-  void reset() {
-    totals_.clear();
-    sums_.clear();
-  }
   std::size_t value_of(Row row) const { return child_ ? child_[row] : 0; }
   Lane* sums_of(std::size_t cell, std::size_t value) {
     return sums_.data() + (cell * n_values_ + value) * lanes_.stride();
   }
-  std::size_t new_cell() {
-    totals_.resize(totals_.size() + n_values_, 0);
-    sums_.resize(sums_.size() + n_values_ * lanes_.stride(), 0);
-    return n_cells() - 1;
+  void make_room(std::size_t n_cells) {
+    if (totals_.size() >= n_cells * n_values_) return;
+    totals_.resize(n_cells * n_values_);
+    sums_.resize(n_cells * n_values_ * lanes_.stride());
+  }
+  // The sums of the new cell are left to be cleared or copied.
+  std::size_t new_cell(const std::uint32_t* totals) {
+    for (std::size_t k = 0; k < n_values_; ++k) totals_[n_cells_ * n_values_ + k] = totals ? totals[k] : 0;
+    return n_cells_++;
+  }
+  void clear_sums(std::size_t cell, std::size_t from) {
+    for (std::size_t k = 0; k < n_values_; ++k)
+      std::fill(sums_of(cell, k) + from, sums_of(cell, k) + lanes_.stride(), Lane(0));
   }
 
-  // Opens a cell for each state worth keeping and fills its totals from the lanes of the cell above.
+  // Opens a cell for each state worth keeping, with its totals taken from the lanes of the cell above.
   template <class Keep>
   std::uint64_t new_cells(const CellCounts& above, std::size_t c, std::size_t position, const Keep& keep) {
     const auto arity = std::size_t(lanes_.arity(position));
-    std::uint64_t n_dropped = 0;
-    n_kept_ = 0;
-    commonest_ = in_commonest_ = in_all_ = 0;
-    state_totals_.assign(above.totals(c), above.totals(c) + n_values_);
-    state_totals_.resize(arity * n_values_, 0);
-    for (std::size_t k = 0; k < n_values_; ++k)
+    const std::size_t first = lanes_.first(position);
+    for (std::size_t k = 0; k < n_values_; ++k) {
+      const Lane* sums = above.sums(c, k) + first;
+      std::uint32_t rest = above.totals(c)[k];
       for (std::size_t s = 1; s < arity; ++s) {
-        const std::uint32_t count = above.sums(c, k)[lanes_.first(position) + s - 1];
-        state_totals_[s * n_values_ + k] = count;
-        state_totals_[k] -= count;
+        state_totals_[s * n_values_ + k] = sums[s - 1];
+        rest -= sums[s - 1];
       }
+      state_totals_[k] = rest;
+    }
+    std::uint64_t n_dropped = 0;
+    commonest_ = in_commonest_ = in_all_ = 0;
     for (std::size_t s = 0; s < arity; ++s) {
       const std::uint32_t* totals = state_totals_.data() + s * n_values_;
       std::uint64_t in_state = 0;
@@ -211,15 +234,9 @@ class CellCounts {
         in_commonest_ = in_state;
         commonest_ = s;
       }
-      cell_of_[s] = kNone;
-      if (in_state == 0) continue;
-      if (!keep(totals)) {
-        ++n_dropped;
-        continue;
-      }
-      ++n_kept_;
-      cell_of_[s] = new_cell();
-      std::copy(totals, totals + n_values_, totals_.end() - std::ptrdiff_t(n_values_));
+      const bool is_kept = in_state > 0 && keep(totals);
+      n_dropped += in_state > 0 && !is_kept;
+      cell_of_[s] = is_kept ? new_cell(totals) : kNone;
     }
     return n_dropped;
   }
@@ -228,30 +245,42 @@ class CellCounts {
                 std::size_t from) {
     const Row *begin = partition.cell_begin(c), *end = partition.cell_end(c);
     const std::size_t rest = cell_of_[commonest_];
-    if (rest == kNone || in_all_ - in_commonest_ >= in_commonest_) {
+    const bool by_difference = rest != kNone && in_all_ - in_commonest_ < in_commonest_;
+    for (std::size_t s = 0; s * n_values_ < state_totals_.size(); ++s)
+      if (cell_of_[s] != kNone && !(by_difference && s == commonest_)) clear_sums(cell_of_[s], from);
+    if (!by_difference) {
       for (const Row* row = begin; row < end; ++row)
         if (cell_of_[codes[*row]] != kNone) lanes_.add_row(sums_of(cell_of_[codes[*row]], value_of(*row)), *row, from);
       return;
     }
-    std::copy(above.sums(c, 0), above.sums(c, 0) + n_values_ * lanes_.stride(), sums_of(rest, 0));
+    for (std::size_t k = 0; k < n_values_; ++k)
+      std::copy(above.sums(c, k) + from, above.sums(c, k) + lanes_.stride(), sums_of(rest, k) + from);
+    // First the rarer rows are picked without a branch, which no predictor could guess.
+    rarer_.resize(std::max(rarer_.size(), std::size_t(end - begin) + 1));
+    std::size_t n_rarer = 0;
     for (const Row* row = begin; row < end; ++row) {
-      if (codes[*row] == commonest_) continue;
-      const std::size_t value = value_of(*row), cell = cell_of_[codes[*row]];
-      if (cell != kNone) lanes_.add_row(sums_of(cell, value), *row, from);
-      lanes_.subtract_row(sums_of(rest, value), *row, from);
+      rarer_[n_rarer] = *row;
+      n_rarer += codes[*row] != commonest_;
+    }
+    for (std::size_t r = 0; r < n_rarer; ++r) {
+      const Row row = rarer_[r];
+      const std::size_t value = value_of(row), cell = cell_of_[codes[row]];
+      if (cell != kNone) lanes_.add_row(sums_of(cell, value), row, from);
+      lanes_.subtract_row(sums_of(rest, value), row, from);
     }
   }
 
   const Lanes<Lane>& lanes_;
   const Table& table_;
   const Code* child_;
-  std::size_t n_values_;
+  std::size_t n_values_, n_cells_ = 0;
   std::vector<std::uint32_t> totals_;
   std::vector<Lane> sums_;
   // Of the cell above that is being split.
-  std::size_t cell_of_[Lanes<Lane>::kMostStates] = {}, n_kept_ = 0, commonest_ = 0;
+  std::size_t cell_of_[Lanes<Lane>::kMostStates] = {}, commonest_ = 0;
   std::uint64_t in_commonest_ = 0, in_all_ = 0;
   std::vector<std::uint32_t> state_totals_;
+  std::vector<Row> rarer_;
 };
 
 }  // namespace credibn

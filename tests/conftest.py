@@ -26,7 +26,5 @@ def published(shared_data: Path) -> Path:
     """The folder of published results, beside that of the data."""
     folder = shared_data.parent / "published"
     if not folder.is_dir():
-        pytest.skip(
-            f"no published results at {folder}: they should lie beside the data folder, see CREDIBN_DATA"
-        )
+        pytest.skip(f"no published results at {folder}: they should lie beside the data folder, see CREDIBN_DATA")
     return folder

@@ -43,9 +43,7 @@ def naive_aic(rows: Rows, arities: Sequence[int], node: int, parents: Sequence[i
     return _negative_log_likelihood(rows, node, parents) + _free_parameters(arities, node, parents)
 
 
-def naive_bdeu(
-    rows: Rows, arities: Sequence[int], node: int, parents: Sequence[int], ess: float = 1.0
-) -> float:
+def naive_bdeu(rows: Rows, arities: Sequence[int], node: int, parents: Sequence[int], ess: float = 1.0) -> float:
     """Ratio of Dirichlet normalisers for each parent configuration; one that does not occur adds 0.
 
     Heckerman, Geiger and Chickering (1995), with uniform prior counts.
@@ -54,9 +52,7 @@ def naive_bdeu(
     prior_cell = prior_configuration / arities[node]
     terms = []
     for states in _family_counts(rows, node, parents).values():
-        terms.append(
-            math.lgamma(prior_configuration) - math.lgamma(prior_configuration + sum(states.values()))
-        )
+        terms.append(math.lgamma(prior_configuration) - math.lgamma(prior_configuration + sum(states.values())))
         terms.extend(math.lgamma(prior_cell + n) - math.lgamma(prior_cell) for n in states.values())
     return -math.fsum(terms)
 
@@ -142,9 +138,7 @@ def naive_conditional_gaussian(
     rows: Rows, arities: Sequence[int], node: int, parents: Sequence[int], pseudo_rows: float = 1.0
 ) -> float:
     """Joint cost of node and parents less that of the parents, cell by cell; arity 0 marks continuous."""
-    return _joint_cost(rows, arities, [node, *parents], pseudo_rows) - _joint_cost(
-        rows, arities, parents, pseudo_rows
-    )
+    return _joint_cost(rows, arities, [node, *parents], pseudo_rows) - _joint_cost(rows, arities, parents, pseudo_rows)
 
 
 def _joint_cost(rows: Rows, arities: Sequence[int], variables: Sequence[int], kappa: float) -> float:

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from credibn.data.dataset import Dataset
 from credibn.errors import DataError, OptionError
-from credibn.scores import continuous
-from credibn.scores.continuous import COLLINEAR, BGe, ConditionalGaussianBIC, GaussianBIC
+from credibn.scores import mixed, moments
+from credibn.scores.gaussian import BGe, GaussianBIC
+from credibn.scores.mixed import ConditionalGaussianBIC
+from credibn.scores.moments import COLLINEAR
 from credibn.scores.protocol import DataView, SetScore
 from naive_scores import (
     naive_aic,
@@ -264,9 +266,7 @@ def test_units_add_a_constant_per_node(score):
     other = moved(data, scales, offsets)
     for node, parents in families(3):
         shift = 30 * math.log(abs(scales[node]))
-        assert_agree(
-            local_cost(score, other, node, parents), local_cost(score, data, node, parents) + shift, data
-        )
+        assert_agree(local_cost(score, other, node, parents), local_cost(score, data, node, parents) + shift, data)
 
 
 def test_bge_ignores_location_and_follows_units():
@@ -285,9 +285,7 @@ def test_bge_ignores_location_and_follows_units():
 def test_bge_by_default_does_not_depend_on_other_columns():
     rng = np.random.default_rng(3)
     values = rng.normal(size=(5, 20))
-    assert set_cost(BGe(), table(values), [0, 2]) == pytest.approx(
-        set_cost(BGe(), table(values[[0, 2]]), [0, 1])
-    )
+    assert set_cost(BGe(), table(values), [0, 2]) == pytest.approx(set_cost(BGe(), table(values[[0, 2]]), [0, 1]))
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
@@ -362,9 +360,7 @@ def test_collinear_columns_are_named():
         lambda: GaussianBIC().cost_floor(data),
         lambda: GaussianBIC().max_set_size(data),
     ):
-        with pytest.raises(
-            DataError, match=r"columns 'a', 'b', 'd' are linearly dependent.*Drop one of them"
-        ):
+        with pytest.raises(DataError, match=r"columns 'a', 'b', 'd' are linearly dependent.*Drop one of them"):
             ask()
 
 
@@ -463,9 +459,7 @@ def test_alpha_w_is_checked_early_where_possible(alpha_w):
 def test_alpha_w_is_compared_with_the_columns():
     data = table(np.random.default_rng(16).normal(size=(3, 9)))
     assert math.isfinite(set_cost(BGe(alpha_w=4.1), data, [0, 1]))
-    with pytest.raises(
-        OptionError, match=r"alpha_w is 4\.0 and the data have 3 columns; alpha_w must exceed 4"
-    ):
+    with pytest.raises(OptionError, match=r"alpha_w is 4\.0 and the data have 3 columns; alpha_w must exceed 4"):
         set_cost(BGe(alpha_w=4.0), data, [0])
 
 
@@ -502,8 +496,8 @@ def test_batches_do_not_matter(score, monkeypatch):
     data = table(columns, arities)
     sets = np.array(list(itertools.combinations(range(len(columns)), 4)), dtype=np.intp)
     together = score.set_costs(data, sets)
-    monkeypatch.setattr(continuous, "_SETS_AT_ONCE", 3)
-    monkeypatch.setattr(continuous, "_CELLS_AT_ONCE", 5)
+    monkeypatch.setattr(moments, "_SETS_AT_ONCE", 3)
+    monkeypatch.setattr(mixed, "_CELLS_AT_ONCE", 5)
     assert (score.set_costs(data, sets) == together).all()
     alone = np.array([set_cost(score, data, row) for row in sets])
     assert together == pytest.approx(alone, rel=1e-13)
@@ -522,12 +516,12 @@ def test_moments_are_computed_once_and_forgotten_with_the_data(monkeypatch):
     data = table(np.random.default_rng(20).normal(size=(3, 9)))
     key = id(data)
     before = set_cost(GaussianBIC(), data, [0, 1])
-    monkeypatch.setattr(continuous, "_compute_moments", None)
+    monkeypatch.setattr(moments, "_compute_moments", None)
     assert set_cost(GaussianBIC(), data, [0, 1]) == before
-    assert key in continuous._known_moments
+    assert key in moments._known_moments
     del data
     gc.collect()
-    assert key not in continuous._known_moments
+    assert key not in moments._known_moments
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)

@@ -273,9 +273,7 @@ class TestDeclaredStates:
         assert data.arities.tolist() == [3]
 
     def test_pandas_categories_of_other_types(self):
-        frame = pd.DataFrame(
-            {"x": pd.Categorical([3, 1], categories=[3, 2, 1]), "y": pd.cut([1, 5], [0, 2, 9])}
-        )
+        frame = pd.DataFrame({"x": pd.Categorical([3, 1], categories=[3, 2, 1]), "y": pd.cut([1, 5], [0, 2, 9])})
         assert read_data(frame).states == ((3, 2, 1), ("(0, 2]", "(2, 9]"))
 
     def test_polars_enum_is_declared_and_categorical_is_not(self):
@@ -322,9 +320,7 @@ class TestDeclaredStates:
         assert rows_of(data) == {("a",): 1, ("b",): 1}
 
     def test_state_names_keep_a_fractional_column_discrete_in_mixed_tables(self):
-        data = read_data(
-            pa.table({"x": [0.5, 1.5], "y": [0.1, 0.2]}), columns="mixed", state_names={"x": [0.5, 1.5]}
-        )
+        data = read_data(pa.table({"x": [0.5, 1.5], "y": [0.1, 0.2]}), columns="mixed", state_names={"x": [0.5, 1.5]})
         assert data.is_discrete == (True, False)
 
     def test_a_value_outside_is_named(self):
@@ -362,9 +358,7 @@ class TestSizes:
         assert declared.columns[0].dtype == np.uint8
 
     def test_one_row_one_column(self):
-        with pytest.warns(
-            CredibnWarning, match="column 'x' is constant: it stays in the data and takes no part"
-        ):
+        with pytest.warns(CredibnWarning, match="column 'x' is constant: it stays in the data and takes no part"):
             data = read_data(pa.table({"x": ["a"]}))
         assert (data.n_rows, data.n_distinct, data.n_variables) == (1, 1, 1)
 
@@ -427,9 +421,7 @@ class TestKindsOfColumns:
         assert [column.tolist() for column in data.columns] == [[0.5, 1.0], [3.0, 2.0]]
 
     def test_text_cannot_be_continuous(self):
-        with pytest.raises(
-            DataError, match="column 's' cannot be continuous: it holds 'a', which is no number"
-        ):
+        with pytest.raises(DataError, match="column 's' cannot be continuous: it holds 'a', which is no number"):
             read_data(pa.table({"s": ["a"]}), columns="continuous")
         frame = pd.DataFrame({"s": pd.Categorical([1, 2])})
         with pytest.raises(DataError, match="it holds categories"):
@@ -510,9 +502,7 @@ class TestMissing:
             read_data(frame)
 
     def test_spellings_of_text_files(self, tmp_path):
-        (tmp_path / "t.csv").write_text(
-            'x,y\nNA,1\n?,2\n,3\n"",4\nnull,5\nNULL,6\nnan,7\nNaN,8\nna,9\n" ?",0\n'
-        )
+        (tmp_path / "t.csv").write_text('x,y\nNA,1\n?,2\n,3\n"",4\nnull,5\nNULL,6\nnan,7\nNaN,8\nna,9\n" ?",0\n')
         with pytest.raises(DataError, match=r"\('x': 8\)"):
             read_data(tmp_path / "t.csv")
         data = read_data(tmp_path / "t.csv", missing="state", missing_values=["na", "it's"])
@@ -560,27 +550,21 @@ class TestWeights:
         ],
     )
     def test_must_be_positive_whole_numbers(self, weights, example, n_rows):
-        message = (
-            rf"weights column 'n' has {n_rows} row\(s\) that are no count, for example {example}: each weight"
-        )
+        message = rf"weights column 'n' has {n_rows} row\(s\) that are no count, for example {example}: each weight"
         with pytest.raises(DataError, match=message):
             read_data(pa.table({"x": [1, 2, 3], "n": weights}), weights="n")
 
     @pytest.mark.parametrize("weight", ["two", "", "NA", "1.5"])
     def test_in_text_files(self, tmp_path, weight):
         (tmp_path / "t.csv").write_text(f"x,n\na,2\nb,{weight}\n")
-        with pytest.raises(
-            DataError, match=rf"1 row\(s\) that are no count, for example {weight or 'missing'}"
-        ):
+        with pytest.raises(DataError, match=rf"1 row\(s\) that are no count, for example {weight or 'missing'}"):
             read_data(tmp_path / "t.csv", weights="n")
         (tmp_path / "t.csv").write_text("x,n\na,2\nb,3.0\n")
         assert read_data(tmp_path / "t.csv", weights="n").weights.tolist() == [2, 3]
 
     @pytest.mark.parametrize("values", [["a", "b"], [True, True], pd.Categorical([1, 2])])
     def test_must_be_numbers(self, values):
-        with pytest.raises(
-            DataError, match=r"weights column 'n' holds .*: give a column of positive whole numbers"
-        ):
+        with pytest.raises(DataError, match=r"weights column 'n' holds .*: give a column of positive whole numbers"):
             read_data(pd.DataFrame({"x": [1, 2], "n": values}), weights="n")
 
     def test_must_fit(self):
@@ -594,9 +578,7 @@ class TestWeights:
 
     def test_of_a_relation(self):
         with duckdb.connect() as connection:
-            relation = connection.sql(
-                "SELECT 'a' AS x, 2 AS n UNION ALL SELECT 'b', 5 UNION ALL SELECT 'a', 1"
-            )
+            relation = connection.sql("SELECT 'a' AS x, 2 AS n UNION ALL SELECT 'b', 5 UNION ALL SELECT 'a', 1")
             data = read_data(relation, weights="n")
             assert connection.sql("SHOW TABLES").fetchall() == [], "nothing is left in the caller's database"
         assert rows_of(data) == {("a",): 3, ("b",): 5}
@@ -706,9 +688,7 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "t.json.gz"])
     def test_unknown_endings(self, tmp_path, name):
         (tmp_path / name).write_text("x\n1\n")
-        with pytest.raises(
-            FileFormatError, match=r"has an unknown ending: rename or convert it to one of '.csv'"
-        ):
+        with pytest.raises(FileFormatError, match=r"has an unknown ending: rename or convert it to one of '.csv'"):
             read_data(tmp_path / name)
 
     def test_parquet_compressed_as_a_whole(self, tmp_path):
@@ -794,9 +774,7 @@ class TestFiles:
     def test_globs_need_equal_columns(self, tmp_path):
         write_text(tmp_path / "1.csv", {"x": ["a"], "y": ["b"]})
         write_text(tmp_path / "2.csv", {"y": ["a"], "x": ["b"]})
-        with pytest.raises(
-            DataError, match=r"2.csv' and .*1.csv' differ in their columns \(in another order\)"
-        ):
+        with pytest.raises(DataError, match=r"2.csv' and .*1.csv' differ in their columns \(in another order\)"):
             read_data(tmp_path / "*.csv")
         pq.write_table(pa.table({"x": [1]}), tmp_path / "1.parquet")
         pq.write_table(pa.table({"x": [1], "z": [2]}), tmp_path / "2.parquet")
@@ -902,9 +880,7 @@ class TestDataset:
         data = small()
         assert read_data(data) is data
         assert read_data(data, columns="mixed") is data
-        with pytest.raises(
-            OptionError, match="a Dataset is already read, so weights, missing cannot change it"
-        ):
+        with pytest.raises(OptionError, match="a Dataset is already read, so weights, missing cannot change it"):
             read_data(data, weights="x", missing="drop")
         with pytest.raises(OptionError, match="but 'x' of the Dataset is discrete"):
             read_data(data, columns="continuous")

@@ -32,12 +32,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
-KEYS = st.sampled_from(
-    ["score", "n_rows", "version", "constraints", "prior", "complete", "a b", "VAR", "#", "Ω"]
-)
-LOOKALIKES = st.sampled_from(
-    ["1", "NaN", "Infinity", "1e999", "null", " x ", "", '"q"', "a = b", "# no", "9" * 5000]
-)
+KEYS = st.sampled_from(["score", "n_rows", "version", "constraints", "prior", "complete", "a b", "VAR", "#", "Ω"])
+LOOKALIKES = st.sampled_from(["1", "NaN", "Infinity", "1e999", "null", " x ", "", '"q"', "a = b", "# no", "9" * 5000])
 
 
 @st.composite
@@ -64,9 +60,7 @@ def small(provenance=None):
 
 
 SMALL_JKL = "3\na 2\n-3.25 1 b\n-5.0 0\nb 1\n-2.0 0\nc 2\n-1.0 0\n-9.0 2 a b\n"
-SMALL_PSS = (
-    "META n_variables = 3\nMETA n_candidates = 5\nVAR a\n-3.25 b\n-5.0\nVAR b\n-2.0\nVAR c\n-1.0\n-9.0 a b\n"
-)
+SMALL_PSS = "META n_variables = 3\nMETA n_candidates = 5\nVAR a\n-3.25 b\n-5.0\nVAR b\n-2.0\nVAR c\n-1.0\n-9.0 a b\n"
 
 
 def test_examples_in_docstrings():
@@ -396,9 +390,7 @@ def test_every_truncation_is_noticed_or_harmless(tmp_path, format):
 FRAGMENTS = st.sampled_from(
     ["1", "2", "a", "b", "0", "-1.5", "nan", "META", "VAR", "=", "#", "\n", " ", "k = 1", "\t", "\r"]
 )
-TEXTS = (
-    st.text() | st.lists(FRAGMENTS, max_size=40).map(" ".join) | st.lists(FRAGMENTS, max_size=40).map("".join)
-)
+TEXTS = st.text() | st.lists(FRAGMENTS, max_size=40).map(" ".join) | st.lists(FRAGMENTS, max_size=40).map("".join)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -456,9 +448,7 @@ def write_arrow(path, columns=None, metadata=None, batches=1, **replaced):
     described = {"credibn.score_table": "1", "credibn.names": '["a", "b"]', "credibn.provenance": "{}"}
     schema = pa.schema(
         [pa.field(name, column.type, nullable=column.null_count > 0) for name, column in fields.items()],
-        metadata={
-            key: value for key, value in {**described, **(metadata or {})}.items() if value is not None
-        },
+        metadata={key: value for key, value in {**described, **(metadata or {})}.items() if value is not None},
     )
     with pa.ipc.new_file(str(path), schema) as writer:
         for _ in range(batches):

@@ -29,13 +29,8 @@ def candidate_lists(draw, scores=SCORES, names=st.sampled_from("abcdef")):  # no
         random = Random(draw(st.integers(0, 2**32)))
         values = draw(st.lists(scores, min_size=1, max_size=4))
         labels = [f"v{i}" for i in range(n)]
-        sets = [
-            {frozenset(random.sample(range(n), random.randrange(4))) - {v} for _ in range(3)}
-            for v in range(n)
-        ]
-        return labels, [
-            [(random.choice(values), sorted(s)) for s in sorted(unique, key=sorted)] for unique in sets
-        ]
+        sets = [{frozenset(random.sample(range(n), random.randrange(4))) - {v} for _ in range(3)} for v in range(n)]
+        return labels, [[(random.choice(values), sorted(s)) for s in sorted(unique, key=sorted)] for unique in sets]
     labels = draw(st.lists(names, min_size=n, max_size=n, unique=True))
     candidates = []
     for node in range(n):
@@ -106,9 +101,7 @@ def test_parent_positions_are_the_set_bits(case):
     table = ScoreTable.from_candidates(names, candidates, {})
     words = [[int(word) for word in row] for row in table.masks]
     integers = [sum(word << 64 * at for at, word in enumerate(row)) for row in words]
-    assert list(parent_positions(table.masks)) == [
-        [v for v in range(len(names)) if mask >> v & 1] for mask in integers
-    ]
+    assert list(parent_positions(table.masks)) == [[v for v in range(len(names)) if mask >> v & 1] for mask in integers]
 
 
 def test_parent_positions_in_several_blocks():
@@ -132,9 +125,7 @@ def test_arrays_are_read_only_and_apart_from_the_input():
 
 
 def test_provenance_is_what_json_makes_of_it():
-    table = small(
-        {"score": "bic", "epsilon": np.float64(3.0), "n_rows": np.int64(7), "tiers": ((1, 2), None)}
-    )
+    table = small({"score": "bic", "epsilon": np.float64(3.0), "n_rows": np.int64(7), "tiers": ((1, 2), None)})
     assert dict(table.provenance) == {"score": "bic", "epsilon": 3.0, "n_rows": 7, "tiers": [[1, 2], None]}
     assert table.epsilon == 3.0
     assert small().epsilon is None
@@ -152,8 +143,7 @@ def test_copies_are_whole(copied):
 
 def test_repr():
     assert (
-        repr(small({"score": "bic", "epsilon": 3.0}))
-        == "ScoreTable(3 variables, 6 candidates, score bic, epsilon 3.0)"
+        repr(small({"score": "bic", "epsilon": 3.0})) == "ScoreTable(3 variables, 6 candidates, score bic, epsilon 3.0)"
     )
     assert repr(ScoreTable.from_candidates(["a"], [[(0.0, [])]])) == "ScoreTable(1 variable, 1 candidate)"
 

@@ -133,9 +133,7 @@ class Dataset:
         try:
             return self.names.index(name)
         except ValueError:
-            raise OptionError(
-                f"no variable is called {name!r}: {suggestion(str(name), self.names)}"
-            ) from None
+            raise OptionError(f"no variable is called {name!r}: {suggestion(str(name), self.names)}") from None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -202,9 +200,7 @@ def _check_shapes(dataset: Dataset) -> None:
     if len(set(names)) < len(names):
         raise DataError("variable names repeat: rename them so that each is unique")
     if weights.ndim != 1 or weights.dtype != np.int64 or weights.size == 0:
-        raise DataError(
-            f"weights are {weights.dtype} of shape {weights.shape}: give a one-dimensional int64 array"
-        )
+        raise DataError(f"weights are {weights.dtype} of shape {weights.shape}: give a one-dimensional int64 array")
     if weights.min() < 1:
         raise DataError(f"a weight is {weights.min()}: each distinct row must stand for at least one row")
     if any(column.shape != weights.shape for column in columns):
@@ -217,9 +213,7 @@ def _check_shapes(dataset: Dataset) -> None:
 def _check_column(name: str, column: NDArray[Any], labels: tuple[object, ...] | None) -> None:
     if labels is None:
         if column.dtype != np.float64 or not np.isfinite(column).all():
-            raise DataError(
-                f"continuous column {name!r} must hold finite float64 values; give its states otherwise"
-            )
+            raise DataError(f"continuous column {name!r} must hold finite float64 values; give its states otherwise")
         return
     if not labels or len(set(labels)) < len(labels):
         raise DataError(f"the states of column {name!r} must be distinct and at least one")
@@ -236,9 +230,7 @@ def _check_row_order(columns: tuple[NDArray[Any], ...]) -> None:
     is_tied = np.ones(columns[0].size - 1, dtype=bool)
     for column in columns:
         if (is_tied & (column[:-1] > column[1:])).any():
-            raise DataError(
-                "rows are not in lexicographic order: sort them, or let read_data build the Dataset"
-            )
+            raise DataError("rows are not in lexicographic order: sort them, or let read_data build the Dataset")
         is_tied &= column[:-1] == column[1:]
     if is_tied.any():
         raise DataError("rows repeat: merge equal rows into one and add their weights, or use read_data")

@@ -102,9 +102,7 @@ def _discretised(
     if not seen["v"].size:
         raise DataError(f"column {name!r} has only missing values and cannot be cut: drop the column")
     cuts, note = cut_points(rule, seen["v"], seen["n"])
-    tests = " ".join(
-        f"WHEN {column}::DOUBLE < CAST('{cut!r}' AS DOUBLE) THEN {code}" for code, cut in enumerate(cuts)
-    )
+    tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{cut!r}' AS DOUBLE) THEN {code}" for code, cut in enumerate(cuts))
     sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(cuts)} END"
     coded = code_sql(name, sql, bin_labels(cuts), keeps_missing)
     return dataclasses.replace(coded, cuts=cuts), f"column {name!r} {note}" if note else None
@@ -160,9 +158,7 @@ def fetch_dataset(
         columns=tuple(arrays[f"v{i}"] for i in range(len(columns))),
         states=tuple(column.states for column in columns),
         weights=arrays["weight"],
-        cuts={
-            name: column.cuts for name, column in zip(names, columns, strict=True) if column.cuts is not None
-        },
+        cuts={name: column.cuts for name, column in zip(names, columns, strict=True) if column.cuts is not None},
     )
 
 

@@ -28,9 +28,7 @@ __all__ = ["FileScan", "scan_files", "shorten", "sql_text"]
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _ENDINGS = "'.csv', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
-_FACT = re.compile(
-    "^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size"
-)
+_FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
 _LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
 
 
@@ -85,9 +83,7 @@ def _find(path: str) -> list[str]:
     if os.path.isfile(path):
         return [path]
     if os.path.isdir(path):
-        raise DataError(
-            f"{path!r} is a folder: give a file, or a pattern such as {os.path.join(path, '*.parquet')!r}"
-        )
+        raise DataError(f"{path!r} is a folder: give a file, or a pattern such as {os.path.join(path, '*.parquet')!r}")
     if glob.has_magic(path):
         files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
         if files:
@@ -110,9 +106,7 @@ def _ending(file: str) -> tuple[str, str]:
     kind = kinds[-1] if kinds else ""
     if kind in (".parquet", ".pq"):
         if compression != "none":
-            raise FileFormatError(
-                f"{file!r} is Parquet compressed as a whole: unpack it (Parquet compresses inside)"
-            )
+            raise FileFormatError(f"{file!r} is Parquet compressed as a whole: unpack it (Parquet compresses inside)")
     elif kind not in _DELIMITERS:
         raise FileFormatError(f"{file!r} has an unknown ending: rename or convert it to one of {_ENDINGS}")
     return kind, compression
@@ -129,9 +123,7 @@ def _scan_parquet(files: list[str]) -> FileScan:
         try:
             headers.append(tuple(pq.read_schema(file).names))
         except (pa.ArrowException, OSError) as error:
-            raise FileFormatError(
-                f"{file!r} is not a readable Parquet file: {str(error).splitlines()[0]}"
-            ) from error
+            raise FileFormatError(f"{file!r} is not a readable Parquet file: {str(error).splitlines()[0]}") from error
     _check_same_columns(files, headers)
     aliases = ", ".join(f"c{i}" for i in range(len(headers[0])))
     sql = f"SELECT * FROM read_parquet({_file_list(files)}, hive_partitioning=false) AS t({aliases})"
@@ -185,8 +177,7 @@ def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
             "".join(header).encode()
     except (OSError, pa.ArrowException, UnicodeEncodeError, csv.Error) as error:
         raise FileFormatError(
-            f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text "
-            "with a header line"
+            f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error
     ending = re.search(r"(\r\n|\n|\r)$", lines.last)
     return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression)

@@ -99,9 +99,7 @@ def _from_arrow(table: Any) -> list[ArrowColumn]:
 def _from_numpy(array: NDArray[Any]) -> list[ArrowColumn]:
     if array.dtype.names is not None:
         if array.ndim != 1:
-            raise DataError(
-                f"a structured array of shape {array.shape}: give one dimension, one record per row"
-            )
+            raise DataError(f"a structured array of shape {array.shape}: give one dimension, one record per row")
         return [ArrowColumn(name, _to_arrow(name, array[name])) for name in array.dtype.names]
     if array.ndim != 2:
         raise DataError(

@@ -91,9 +91,7 @@ def _missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> 
         return MISSING_TEXTS if is_text_file else ()
     texts = () if isinstance(missing_values, str) else tuple(missing_values)
     if isinstance(missing_values, str) or not all(isinstance(text, str) for text in texts):
-        raise OptionError(
-            f"missing_values is {missing_values!r}: give a list of strings such as ['NA', '-9']"
-        )
+        raise OptionError(f"missing_values is {missing_values!r}: give a list of strings such as ['NA', '-9']")
     return texts
 
 
@@ -101,9 +99,7 @@ def _cut_rules(discretise: object) -> tuple[dict[str, CutRule], CutRule | None]:
     if discretise is None:
         return {}, None
     if isinstance(discretise, Mapping):
-        return {
-            name: parse_cut_rule(spec, f"discretise[{name!r}]") for name, spec in discretise.items()
-        }, None
+        return {name: parse_cut_rule(spec, f"discretise[{name!r}]") for name, spec in discretise.items()}, None
     return {}, parse_cut_rule(discretise)
 
 
@@ -117,9 +113,7 @@ def _check_names(options: ReadOptions, names: Sequence[str]) -> None:
     for option, wanted in used.items():
         for name in sorted(wanted, key=str):
             if name not in names:
-                raise OptionError(
-                    f"{option} names {name!r}, which is no column: {suggestion(str(name), names)}"
-                )
+                raise OptionError(f"{option} names {name!r}, which is no column: {suggestion(str(name), names)}")
 
 
 def _check_agreement(options: ReadOptions) -> None:
@@ -137,6 +131,4 @@ def _check_agreement(options: ReadOptions) -> None:
     if options.columns == "discrete" and options.continuous:
         raise OptionError("continuous= lists columns while columns='discrete': pass columns='mixed'")
     if options.columns == "continuous" and (options.state_names or options.rules or options.rule_for_floats):
-        raise OptionError(
-            "state_names and discretise make a column discrete while columns='continuous': pass 'mixed'"
-        )
+        raise OptionError("state_names and discretise make a column discrete while columns='continuous': pass 'mixed'")

@@ -125,9 +125,7 @@ def _read(data: object, given: dict[str, Any]) -> tuple[Dataset, list[str]]:
         options = check_options(source.names, source.is_text_file, **given)
         variables = [i for i, name in enumerate(source.names) if name != options.weights]
         if not variables:
-            raise DataError(
-                f"the table has no column but the weights {options.weights!r}: give at least one variable"
-            )
+            raise DataError(f"the table has no column but the weights {options.weights!r}: give at least one variable")
         weights = None if options.weights is None else source.names.index(options.weights)
         reduce_rows(connection, source, variables, weights, options.missing_values)
         with_missing, note = resolve_missing(connection, source.names, variables, options.missing)
@@ -146,9 +144,7 @@ def _read(data: object, given: dict[str, Any]) -> tuple[Dataset, list[str]]:
 def _constant_note(constant: tuple[str, ...]) -> str | None:
     if not constant:
         return None
-    listed = ", ".join(map(repr, constant[:10])) + (
-        f" and {len(constant) - 10} more" if len(constant) > 10 else ""
-    )
+    listed = ", ".join(map(repr, constant[:10])) + (f" and {len(constant) - 10} more" if len(constant) > 10 else "")
     if len(constant) == 1:
         return f"column {listed} is constant: it stays in the data and takes no part in the search"
     return f"columns {listed} are constant: they stay in the data and take no part in the search"
@@ -156,9 +152,7 @@ def _constant_note(constant: tuple[str, ...]) -> str | None:
 
 def _unchanged(dataset: Dataset, given: dict[str, Any]) -> Dataset:
     is_default = {"missing": "error", "max_states": 100}
-    changed = [
-        option for option, value in given.items() if option != "columns" and value != is_default.get(option)
-    ]
+    changed = [option for option, value in given.items() if option != "columns" and value != is_default.get(option)]
     if changed:
         raise OptionError(
             f"a Dataset is already read, so {', '.join(changed)} cannot change it: pass the options "
@@ -166,7 +160,5 @@ def _unchanged(dataset: Dataset, given: dict[str, Any]) -> Dataset:
         )
     if given["columns"] == "continuous" and any(dataset.is_discrete):
         name = dataset.names[dataset.is_discrete.index(True)]
-        raise OptionError(
-            f"columns='continuous', but {name!r} of the Dataset is discrete: read the table again"
-        )
+        raise OptionError(f"columns='continuous', but {name!r} of the Dataset is discrete: read the table again")
     return dataset

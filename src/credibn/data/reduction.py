@@ -61,9 +61,7 @@ def reduce_rows(
     if n_rows is None:
         raise DataError("the table has no rows: give at least one")
     if n_rows >= 1 << 63:
-        raise DataError(
-            f"the weights add up to {n_rows}, more than 64 bits hold: divide them by a common factor"
-        )
+        raise DataError(f"the weights add up to {n_rows}, more than 64 bits hold: divide them by a common factor")
 
 
 def _cleaned(name: str, column: str, kind: Any) -> str:

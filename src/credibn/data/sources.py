@@ -65,9 +65,7 @@ def reading(is_text_file: bool) -> Iterator[None]:
 def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a private database in memory that spills to a folder of its own, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
-        connection = duckdb.connect(
-            ":memory:", config={"temp_directory": folder, "preserve_insertion_order": False}
-        )
+        connection = duckdb.connect(":memory:", config={"temp_directory": folder, "preserve_insertion_order": False})
         try:
             yield connection
         finally:
@@ -110,8 +108,7 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     _check_names(names)
     if len({name.casefold() for name in names}) < len(names):
         raise DataError(
-            "column names of the relation differ only in case, which DuckDB ignores: rename one of "
-            f"{list(names)}"
+            f"column names of the relation differ only in case, which DuckDB ignores: rename one of {list(names)}"
         )
     parts, declared = [], []
     for i, (name, kind) in enumerate(zip(names, relation.types, strict=True)):
@@ -129,14 +126,10 @@ def _check_names(names: Sequence[str]) -> None:
     for position, name in enumerate(names):
         if not name.strip():
             raise DataError(
-                f"column {position + 1} has no name: name it in the header, or drop it if it is a "
-                "saved row number"
+                f"column {position + 1} has no name: name it in the header, or drop it if it is a saved row number"
             )
-    repeated = (
-        sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    )
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
         raise DataError(
-            f"column names repeat ({', '.join(map(repr, repeated[:5]))}): rename the columns so that "
-            "each is unique"
+            f"column names repeat ({', '.join(map(repr, repeated[:5]))}): rename the columns so that each is unique"
         )

@@ -95,14 +95,9 @@ def code_declared(
         label = value if labels is None else labels[value]
         if label not in code_of:
             near = [state for state in states if str(state) == str(label)]
-            fix = (
-                f"declare {label!r}, not {near[0]!r} (the types differ)"
-                if near
-                else "add it, or recode the data"
-            )
+            fix = f"declare {label!r}, not {near[0]!r} (the types differ)" if near else "add it, or recode the data"
             raise DataError(
-                f"column {name!r} holds {label!r}, which is not among its state_names "
-                f"{list(states)[:10]!r}: {fix}"
+                f"column {name!r} holds {label!r}, which is not among its state_names {list(states)[:10]!r}: {fix}"
             )
         codes.append(code_of[label])
     return code_sql(name, _code_of(column, list(texts.values()), codes), states, keeps_missing)
@@ -120,9 +115,7 @@ def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool)
     return CodedColumn(f"CAST({code} AS {integer})", labels)
 
 
-def _observed(
-    connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int
-) -> dict[Any, str]:
+def _observed(connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int) -> dict[Any, str]:
     """Return each value seen in the column with its text in DuckDB."""
     seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
     rows = connection.execute(

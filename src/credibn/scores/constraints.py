@@ -247,8 +247,7 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
                 )
             if name in line_of:
                 raise FileFormatError(
-                    f"{path}, line {number}: {name!r} is already listed on line {line_of[name]}; "
-                    "list every name once"
+                    f"{path}, line {number}: {name!r} is already listed on line {line_of[name]}; list every name once"
                 )
             line_of[name] = number
         tiers.append(tier)
@@ -269,9 +268,7 @@ def _split_arrow(names: Sequence[str], edge: str, option: str) -> tuple[str, str
         raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}")
     known = [split for split in splits if split[0] in names and split[1] in names]
     if len(known) > 1:
-        raise OptionError(
-            f"{option}: {edge!r} can be read as {known}; give the edge as a (parent, child) pair"
-        )
+        raise OptionError(f"{option}: {edge!r} can be read as {known}; give the edge as a (parent, child) pair")
     return known[0] if known else splits[0]
 
 
@@ -303,9 +300,7 @@ def _resolve_tiers(
     if tiers is None:
         return ()
     if isinstance(tiers, str) or not isinstance(tiers, Iterable):
-        raise OptionError(
-            f"tiers is {tiers!r}; give a list of lists of names, or read a file with read_tiers"
-        )
+        raise OptionError(f"tiers is {tiers!r}; give a list of lists of names, or read a file with read_tiers")
     tier_of, layers = dict[int, int](), list[tuple[int, ...]]()
     for number, tier in enumerate(tiers, start=1):
         if isinstance(tier, str) or not isinstance(tier, Iterable):

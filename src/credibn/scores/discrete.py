@@ -136,9 +136,7 @@ class BDeu:
         for members in sets:
             mass = self.equivalent_sample_size / _configurations(data, members)
             costs.append(
-                math.fsum(
-                    math.lgamma(mass) - math.lgamma(mass + n) for n in _cell_counts(data, members).tolist()
-                )
+                math.fsum(math.lgamma(mass) - math.lgamma(mass + n) for n in _cell_counts(data, members).tolist())
             )
         return np.array(costs, dtype=np.float64)
 

@@ -25,9 +25,7 @@ def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = N
     2.5
     """
     if bayes_factor is not None and epsilon is not None:
-        raise OptionError(
-            f"both bayes_factor={bayes_factor!r} and epsilon={epsilon!r} were given; give one of them"
-        )
+        raise OptionError(f"both bayes_factor={bayes_factor!r} and epsilon={epsilon!r} were given; give one of them")
     if epsilon is not None:
         value = _number("epsilon", epsilon)
         if not 0 <= value < math.inf:

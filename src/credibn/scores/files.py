@@ -123,9 +123,7 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
         with _replacing(path) as sink:
             write(table, sink)
     except OSError as error:
-        raise OptionError(
-            f"{path} cannot be written ({error}); check the folder and its permissions"
-        ) from error
+        raise OptionError(f"{path} cannot be written ({error}); check the folder and its permissions") from error
 
 
 def _format_of(path: Path, format: str | None) -> str:
@@ -278,9 +276,7 @@ def _explain(text: _TextLines, line: int, node: int, lead: int) -> NoReturn:
     if not math.isfinite(_number(words[0])):
         text.fail(line, "a finite score", words[0])
     if lead == 2 and (len(words) < 2 or words[1] != b"%d" % len(parents)):
-        text.fail(
-            line, "'score k parent ... parent' with k parents (or a count before is wrong)", text.text(line)
-        )
+        text.fail(line, "'score k parent ... parent' with k parents (or a count before is wrong)", text.text(line))
     for at, parent in enumerate(parents):
         if parent not in names:
             text.fail(line, "the name of a variable in this file", parent)
@@ -316,9 +312,7 @@ def _read_jkl(path: Path) -> ScoreTable:
         words = text.text(at).split()
         count = _whole(words[1]) if len(words) == 2 else None
         if not count:
-            expected = (
-                f"'name count' of variable {node + 1} of {n}, count at least 1 (or the count before is wrong)"
-            )
+            expected = f"'name count' of variable {node + 1} of {n}, count at least 1 (or the count before is wrong)"
             text.fail(at, expected, text.text(at))
         name = text.add_name(at, words[0])
         if at + count >= len(text):
@@ -355,9 +349,7 @@ def _read_pss(path: Path) -> ScoreTable:
     lines = np.flatnonzero((keywords < 0) & ~is_comment)
     nodes = np.searchsorted(headers, lines) - 1
     if len(lines) and nodes[0] < 0:
-        text.fail(
-            int(lines[0]), "'META key = value' or 'VAR name' before the first score", text.text(lines[0])
-        )
+        text.fail(int(lines[0]), "'META key = value' or 'VAR name' before the first score", text.text(lines[0]))
     if not headers:
         text.fail_at_end("'VAR name'")
     for node in np.flatnonzero(np.bincount(nodes, minlength=len(headers)) == 0).tolist():
@@ -394,12 +386,7 @@ def _meta_value(text: str) -> object:
 
 
 def _meta_text(value: object) -> str:
-    if (
-        isinstance(value, str)
-        and value.isprintable()
-        and value == value.strip()
-        and _meta_value(value) == value
-    ):
+    if isinstance(value, str) and value.isprintable() and value == value.strip() and _meta_value(value) == value:
         return value
     return json.dumps(value)
 
@@ -412,9 +399,7 @@ def _write_jkl(table: ScoreTable, sink: BinaryIO) -> None:
     sink.write(f"{len(names)}\n".encode())
     for node, count in enumerate(table.counts.tolist()):
         sink.write(f"{names[node]} {count}\n".encode())
-        lines = [
-            f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in _candidates(table, node)
-        ]
+        lines = [f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in _candidates(table, node)]
         sink.write("".join(lines).encode())
 
 
@@ -423,9 +408,7 @@ def _write_pss(table: ScoreTable, sink: BinaryIO) -> None:
     sink.write(f"META n_variables = {len(names)}\nMETA n_candidates = {len(table)}\n".encode())
     for key, value in table.provenance.items():
         if not key.isprintable() or "=" in key or key != key.strip() or not key or key in _COUNT_KEYS:
-            raise OptionError(
-                f"provenance key {key!r} cannot be a META key of a pss file; use the .scores format"
-            )
+            raise OptionError(f"provenance key {key!r} cannot be a META key of a pss file; use the .scores format")
         sink.write(f"META {key} = {_meta_text(value)}\n".encode())
     for node, name in enumerate(names):
         sink.write(f"VAR {name}\n".encode())
@@ -498,9 +481,7 @@ def _read_binary(path: Path) -> ScoreTable:
         raise FileFormatError(message) from error
     offsets = np.searchsorted(nodes, np.arange(len(names) + 1))
     if (nodes[1:] < nodes[:-1]).any() or offsets[0] != 0 or offsets[-1] != len(nodes):
-        raise FileFormatError(
-            f"{path}: expected nodes 0 to {len(names) - 1} in increasing order, found others"
-        )
+        raise FileFormatError(f"{path}: expected nodes 0 to {len(names) - 1} in increasing order, found others")
     return ScoreTable(names, offsets, scores, masks, provenance)
 
 
@@ -531,9 +512,7 @@ def _binary_header(path: Path, schema: Any) -> tuple[tuple[str, ...], dict[str, 
         names = tuple(json.loads(metadata[b"credibn.names"]))
         provenance: dict[str, object] = json.loads(metadata[b"credibn.provenance"])
     except (KeyError, ValueError, TypeError, RecursionError) as error:
-        raise FileFormatError(
-            f"{path}: expected names and provenance as JSON in the metadata ({error!r})"
-        ) from error
+        raise FileFormatError(f"{path}: expected names and provenance as JSON in the metadata ({error!r})") from error
     if not 1 <= len(names) <= MAX_VARIABLES:
         raise FileFormatError(f"{path}: expected 1 to {MAX_VARIABLES} variables, found {len(names)}")
     expected = _schema(-(-len(names) // 64))

@@ -65,9 +65,7 @@ class EdgePenalty:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise OptionError(f"the edge penalty is {value!r}; give a number of nats, 0 or more")
         if not math.isfinite(value) or value < 0:
-            raise OptionError(
-                f"the edge penalty is {value!r}; it must be finite and 0 or more (a cost per edge)"
-            )
+            raise OptionError(f"the edge penalty is {value!r}; it must be finite and 0 or more (a cost per edge)")
         object.__setattr__(self, "log_penalty", float(value))
 
 
@@ -130,9 +128,7 @@ def resolve_prior(prior: StructurePrior | None, names: Sequence[str]) -> NDArray
         np.fill_diagonal(terms, 0.0)
         return terms
     if not isinstance(prior, EdgeLogOdds):
-        raise OptionError(
-            f"unknown prior {prior!r}; give UniformPrior(), EdgePenalty(...) or EdgeLogOdds(...)"
-        )
+        raise OptionError(f"unknown prior {prior!r}; give UniformPrior(), EdgePenalty(...) or EdgeLogOdds(...)")
     if isinstance(prior.matrix, Mapping):
         return _from_mapping(prior.matrix, names)
     if hasattr(prior.matrix, "columns") and hasattr(prior.matrix, "index"):
@@ -179,9 +175,7 @@ def _from_mapping(log_odds: Mapping[Any, Any], names: tuple[str, ...]) -> NDArra
     for edge, value in log_odds.items():
         parent, child = edge_of(names, edge, "edge log odds")
         if (parent, child) in seen:
-            raise OptionError(
-                f"edge log odds: {names[parent]!r} -> {names[child]!r} is given twice; give it once"
-            )
+            raise OptionError(f"edge log odds: {names[parent]!r} -> {names[child]!r} is given twice; give it once")
         seen.add((parent, child))
         try:
             terms[parent, child] = value
@@ -196,15 +190,11 @@ def _label_order(labels: Any, names: tuple[str, ...], axis: str) -> list[int]:
     for where, label in enumerate(labels):
         v = position_of(names, label, f"{axis} of the edge log odds")
         if v in at:
-            raise OptionError(
-                f"edge log odds: {axis} {label!r} appears twice; each variable needs one {axis}"
-            )
+            raise OptionError(f"edge log odds: {axis} {label!r} appears twice; each variable needs one {axis}")
         at[v] = where
     missing = [name for v, name in enumerate(names) if v not in at]
     if missing:
-        raise OptionError(
-            f"edge log odds: no {axis} for {', '.join(map(repr, missing))}; each variable needs one"
-        )
+        raise OptionError(f"edge log odds: no {axis} for {', '.join(map(repr, missing))}; each variable needs one")
     return [at[v] for v in range(len(names))]
 
 
@@ -214,13 +204,9 @@ def _as_square(matrix: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
         terms = np.array(matrix, dtype=np.float64)
     except (TypeError, ValueError):
         kind = type(matrix).__name__
-        raise OptionError(
-            f"edge log odds: this {kind} is not a matrix of numbers; give {n} x {n} numbers"
-        ) from None
+        raise OptionError(f"edge log odds: this {kind} is not a matrix of numbers; give {n} x {n} numbers") from None
     if terms.shape != (n, n):
-        raise OptionError(
-            f"edge log odds: the shape is {terms.shape}; {n} variables need ({n}, {n}), rows are parents"
-        )
+        raise OptionError(f"edge log odds: the shape is {terms.shape}; {n} variables need ({n}, {n}), rows are parents")
     return terms
 
 

@@ -92,7 +92,7 @@ class ScoringProblem:
         return -self._between_searched(self.edge_terms)
 
     def parent_choices(self, child: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Return, in positions among the searched, the required and the free parents of a child, and how many of the free."""
+        """Return the required and the free parents of a child, as positions among the searched, and how many free."""
         required = tuple(np.flatnonzero(self.required[:, child]).tolist())
         may = (self.allowed[:, child] > 0) & (self.required[:, child] == 0)
         may[child] = False
@@ -115,4 +115,3 @@ class ScoringProblem:
 
     def _between_searched(self, matrix: NDArray[_T]) -> NDArray[_T]:
         return np.ascontiguousarray(matrix[np.ix_(self.searched, self.searched)])
-

@@ -99,5 +99,5 @@ class SetScore(Protocol):
         Returns
         -------
         NDArray[np.float64]
-            F of every row; F of the empty set is 0.
+            F of every row. F of the empty set is any constant: only differences count.
         """

@@ -23,10 +23,11 @@ from credibn import _core
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores.constraints import resolve_constraints
-from credibn.scores.continuous import BGe, ConditionalGaussianBIC, GaussianBIC
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.epsilon import resolve_epsilon
+from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore, score_local
+from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
 from credibn.scores.problem import Candidates, ScoringProblem
 from credibn.scores.protocol import SetScore
@@ -121,9 +122,7 @@ def score_parent_sets(
     estimate = _estimate(problem, engine)
     found = _run(problem, estimate, threads, progress, RULES)
     nodes, scores, masks = problem.widen(found)
-    return ScoreTable.from_arrays(
-        problem.data.names, nodes, scores, masks, _provenance(problem, prior, estimate)
-    )
+    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, _provenance(problem, prior, estimate))
 
 
 @dataclass(frozen=True)
@@ -213,14 +212,12 @@ def _make_problem(
     return ScoringProblem(dataset, scorer, gap, constraints, resolve_prior(prior, dataset.names))
 
 
-def _resolve_score(
-    score: str | SetScore | LocalScore, equivalent_sample_size: float | None
-) -> SetScore | LocalScore:
+def _resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
     if score == "bdeu":
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
         raise OptionError(
-            f"equivalent_sample_size={equivalent_sample_size!r} was given with score {score!r}; it belongs to 'bdeu' only"
+            f"equivalent_sample_size={equivalent_sample_size!r} was given with score {score!r}; only 'bdeu' takes it"
         )
     if isinstance(score, str):
         named: dict[str, SetScore] = {
@@ -353,9 +350,7 @@ def _core_arguments(problem: ScoringProblem) -> dict[str, Any]:
     }
 
 
-def _provenance(
-    problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate
-) -> dict[str, object]:
+def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:
     is_set_score = isinstance(problem.score, SetScore)
     return {
         "score": problem.score.name,

@@ -6,14 +6,14 @@ scores nothing is, and rule 1 alone decides. Cost: one evaluation of F for each 
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.errors import DataError
-from credibn.scores.continuous import GaussianBIC
+from credibn.scores.gaussian import GaussianBIC
 from credibn.scores.problem import Candidates, ScoringProblem
 from credibn.scores.protocol import SetScore
 
@@ -63,9 +63,8 @@ def colex_subsets(n: int, size: int) -> Iterator[NDArray[np.intp]]:
         return
     for largest in range(size - 1, n):
         count = math.comb(largest, size - 1)
-        mirrored = np.fromiter(
-            combinations(range(largest), size - 1), dtype=np.dtype((np.intp, (size - 1,))), count=count
-        ).reshape(count, size - 1)
+        members = chain.from_iterable(combinations(range(largest), size - 1))
+        mirrored = np.fromiter(members, dtype=np.intp, count=count * (size - 1)).reshape(count, size - 1)
         block = np.full((count, size), largest, dtype=np.intp)
         block[:, : size - 1] = (largest - 1 - mirrored)[::-1, ::-1]
         for start in range(0, count, _SETS_PER_CALL):
@@ -93,7 +92,8 @@ def _evaluate(problem: ScoringProblem, score: SetScore, sets: NDArray[np.intp]) 
     costs = np.asarray(score.set_costs(problem.data, sets), dtype=np.float64)
     if costs.shape != (len(sets),):
         raise DataError(
-            f"score {score.name!r} returned an array of shape {costs.shape} for {len(sets)} sets; it must return one number for each"
+            f"score {score.name!r} returned an array of shape {costs.shape} for {len(sets)} sets; "
+            "it must return one number for each"
         )
     bad = np.flatnonzero(~np.isfinite(costs))
     if len(bad):
@@ -110,9 +110,7 @@ def _grid_step(largest_sum: float) -> float:
     return math.ldexp(1.0, math.frexp(4.0 * largest_sum)[1] - 51)
 
 
-def _bounds(
-    problem: ScoringProblem, score: SetScore, largest: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _bounds(problem: ScoringProblem, score: SetScore, largest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not isinstance(score, GaussianBIC):
         return np.full(problem.n_searched, -np.inf), np.zeros(largest)
     penalties = [score.size_penalty(problem.data, k) for k in range(largest)]

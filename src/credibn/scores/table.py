@@ -133,9 +133,7 @@ class ScoreTable:
                 f"{len(names)} variables need (m,), (m,) and (m, {_n_words(len(names))})"
             )
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(names):
-            raise OptionError(
-                f"nodes range from {rows.min()} to {rows.max()}; they must be 0 to {len(names) - 1}"
-            )
+            raise OptionError(f"nodes range from {rows.min()} to {rows.max()}; they must be 0 to {len(names) - 1}")
         order = np.lexsort((*words.T, -values, rows))
         offsets = np.searchsorted(rows[order], np.arange(len(names) + 1))
         return cls(names, offsets, values[order], words[order], provenance or {})
@@ -206,15 +204,11 @@ class ScoreTable:
         """
         parents = {v: tuple[int, ...]() for v in range(self.n_variables)}
         for node, above in parents_by_name.items():
-            parents[position_of(self.names, node)] = tuple(
-                position_of(self.names, name) for name in _listed(above)
-            )
+            parents[position_of(self.names, node)] = tuple(position_of(self.names, name) for name in _listed(above))
         cycle = find_cycle(parents)
         if cycle is not None:
             path = " -> ".join(repr(self.names[v]) for v in cycle)
-            raise OptionError(
-                f"this is no network: it has the directed cycle {path}; remove one of these edges"
-            )
+            raise OptionError(f"this is no network: it has the directed cycle {path}; remove one of these edges")
         return math.fsum(self.local_score(v, above) for v, above in parents.items())
 
     def same_as(self, other: "ScoreTable", tolerance: float = 0.0) -> bool:
@@ -322,9 +316,7 @@ def _as_type(values: ArrayLike, dtype: np.dtype[Any], what: str) -> NDArray[Any]
         return array.astype(dtype, copy=False)
     whole = dtype.kind != "f"
     if array.dtype.kind not in ("iu" if whole else "iuf") or (dtype.kind == "u" and array.min() < 0):
-        raise OptionError(
-            f"{what} of type {array.dtype} cannot be read as {dtype} without loss; give {dtype}"
-        )
+        raise OptionError(f"{what} of type {array.dtype} cannot be read as {dtype} without loss; give {dtype}")
     return array.astype(dtype)
 
 
@@ -345,9 +337,7 @@ def _checked_provenance(provenance: Mapping[str, object]) -> dict[str, object]:
         text = json.dumps(dict(provenance), allow_nan=False, default=_plain)
         plain: dict[str, object] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise OptionError(
-            f"provenance cannot be written as JSON ({error}); use numbers, text, lists, dicts"
-        ) from error
+        raise OptionError(f"provenance cannot be written as JSON ({error}); use numbers, text, lists, dicts") from error
     epsilon = plain.get("epsilon")
     is_number = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
     if epsilon is not None and not (is_number and epsilon >= 0):  # type: ignore[operator]
@@ -391,9 +381,7 @@ def _check_masks(table: ScoreTable) -> None:
     for node in range(n):
         rows = table._rows(node)
         if (table.masks[rows, node // 64] & np.uint64(1 << node % 64)).any():
-            raise OptionError(
-                f"{table.names[node]!r} is listed among its own parents; remove that parent set"
-            )
+            raise OptionError(f"{table.names[node]!r} is listed among its own parents; remove that parent set")
 
 
 def _check_order(table: ScoreTable) -> None:

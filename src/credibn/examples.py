@@ -1,0 +1,136 @@
+"""Example data that the package makes by itself: the same rows for the same seed, no file and no download.
+
+Two tables small enough to look at, and well known enough to compare:
+
+- `sample_asia`: patients of the chest clinic of Lauritzen & Spiegelhalter (1988), "Local computations with
+  probabilities on graphical structures and their application to expert systems", J. R. Statist. Soc. B 50(2),
+  drawn from its eight-variable network, which is known: so one can see what comes back.
+- `tic_tac_toe`: the 958 boards on which a game of tic-tac-toe can end, found by playing every game. The UCI
+  repository's "Tic-Tac-Toe Endgame" has the same content.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+from credibn.errors import OptionError
+
+__all__ = ["ASIA", "YesNoNode", "sample_asia", "tic_tac_toe"]
+
+
+@dataclass(frozen=True)
+class YesNoNode:
+    """A node of a yes/no network: its parents, and the probability of "yes" for each of their answers.
+
+    Attributes
+    ----------
+    name : str
+    parents : tuple of str
+    probability_of_yes : mapping of str to float
+        The key holds one letter for each parent, in order: ``"yn"`` is yes to the first, no to the second.
+    """
+
+    name: str
+    parents: tuple[str, ...]
+    probability_of_yes: Mapping[str, float]
+
+
+ASIA = (
+    YesNoNode("asia", (), {"": 0.01}),
+    YesNoNode("tub", ("asia",), {"y": 0.05, "n": 0.01}),
+    YesNoNode("smoke", (), {"": 0.5}),
+    YesNoNode("lung", ("smoke",), {"y": 0.1, "n": 0.01}),
+    YesNoNode("bronc", ("smoke",), {"y": 0.6, "n": 0.3}),
+    YesNoNode("either", ("tub", "lung"), {"yy": 1.0, "yn": 1.0, "ny": 1.0, "nn": 0.0}),
+    YesNoNode("xray", ("either",), {"y": 0.98, "n": 0.05}),
+    YesNoNode("dysp", ("either", "bronc"), {"yy": 0.9, "yn": 0.7, "ny": 0.8, "nn": 0.1}),
+)
+"""The chest clinic: parents stand before their children."""
+
+
+def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:
+    """Draw patients of the chest clinic: each variable in turn, given the parents already drawn.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many patients, at least 1.
+    seed : int
+        The same seed gives the same patients; more rows are not a continuation of fewer.
+
+    Returns
+    -------
+    pyarrow.Table
+        Eight text columns of ``"yes"`` and ``"no"``.
+
+    Examples
+    --------
+    >>> table = sample_asia(1000, seed=0)
+    >>> table.column_names
+    ['asia', 'tub', 'smoke', 'lung', 'bronc', 'either', 'xray', 'dysp']
+    >>> sample_asia(1000, seed=0).equals(table)
+    True
+    """
+    if isinstance(n_rows, bool) or not isinstance(n_rows, (int, np.integer)) or n_rows < 1:
+        raise OptionError(f"n_rows is {n_rows!r}; give a whole number, 1 or more")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise OptionError(f"seed is {seed!r}; give a whole number, 0 or more")
+    generator = np.random.default_rng(seed)
+    is_yes: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
+    for node in ASIA:
+        probability = np.zeros(n_rows)
+        for answers, value in node.probability_of_yes.items():
+            applies = np.ones(n_rows, dtype=bool)
+            for parent, answer in zip(node.parents, answers, strict=True):
+                applies &= is_yes[parent] == (answer == "y")
+            probability[applies] = value
+        is_yes[node.name] = generator.random(n_rows) < probability
+    return pa.table({name: np.where(drawn, "yes", "no").astype(object) for name, drawn in is_yes.items()})
+
+
+_SQUARES = tuple(f"{row}_{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right"))
+_LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+_BLANK = "b"
+
+
+def tic_tac_toe() -> pa.Table:
+    """Return every board on which a game of tic-tac-toe can end, where x moves first.
+
+    Returns
+    -------
+    pyarrow.Table
+        958 rows: nine squares, each ``"x"``, ``"o"`` or ``"b"`` (blank), and the outcome, ``"positive"``
+        where x has won and ``"negative"`` otherwise; in the order of the boards read as text.
+
+    Examples
+    --------
+    >>> boards = tic_tac_toe()
+    >>> boards.num_rows, boards["outcome"].to_pylist().count("positive")
+    (958, 626)
+    >>> boards.column_names[:3]
+    ['top_left', 'top_middle', 'top_right']
+    """
+    boards = sorted(set(_final_boards(_BLANK * 9, "x", set())))
+    columns = {name: [board[at] for board in boards] for at, name in enumerate(_SQUARES)}
+    outcome = ["positive" if _has_won(board, "x") else "negative" for board in boards]
+    return pa.table({**columns, "outcome": outcome})
+
+
+def _final_boards(board: str, player: str, seen: set[str]) -> Iterator[str]:
+    """Play on from a board in every way; boards reached before are not played again."""
+    if board in seen:
+        return
+    seen.add(board)
+    opponent = "o" if player == "x" else "x"
+    if _has_won(board, opponent) or _BLANK not in board:
+        yield board
+        return
+    for at, square in enumerate(board):
+        if square == _BLANK:
+            yield from _final_boards(board[:at] + player + board[at + 1 :], opponent, seen)
+
+
+def _has_won(board: str, player: str) -> bool:
+    return any(all(board[at] == player for at in line) for line in _LINES)

@@ -1,0 +1,111 @@
+"""Example data: the published network and the rules of the game, nothing else."""
+
+import doctest
+import itertools
+import math
+
+import pytest
+
+from credibn import examples, read_data, score_parent_sets
+from credibn.errors import OptionError
+from credibn.examples import ASIA, sample_asia, tic_tac_toe
+
+
+def asia_joint():
+    """Every answer of all eight variables with its probability, by the chain rule."""
+    for answers in itertools.product("yn", repeat=len(ASIA)):
+        of = dict(zip((node.name for node in ASIA), answers, strict=True))
+        factors = []
+        for node in ASIA:
+            yes = node.probability_of_yes["".join(of[parent] for parent in node.parents)]
+            factors.append(yes if of[node.name] == "y" else 1 - yes)
+        yield of, math.prod(factors)
+
+
+def test_docstrings():
+    assert doctest.testmod(examples).failed == 0
+
+
+def test_asia_tables_are_complete():
+    for position, node in enumerate(ASIA):
+        assert set(node.parents) <= {earlier.name for earlier in ASIA[:position]}
+        answers = {"".join(letters) for letters in itertools.product("yn", repeat=len(node.parents))}
+        assert set(node.probability_of_yes) == answers
+    assert math.fsum(probability for _, probability in asia_joint()) == pytest.approx(1)
+
+
+def test_asia_has_the_published_marginals():
+    # Lauritzen & Spiegelhalter (1988), the clinic's initial state.
+    published = {"asia": 0.01, "tub": 0.0104, "smoke": 0.5, "lung": 0.055, "bronc": 0.45}
+    published |= {"either": 0.0648, "xray": 0.1103, "dysp": 0.436}
+    for name, value in published.items():
+        exact = math.fsum(probability for of, probability in asia_joint() if of[name] == "y")
+        assert exact == pytest.approx(value, abs=5e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_asia_samples_follow_the_network(seed):
+    n_rows = 200_000
+    rows = sample_asia(n_rows, seed)
+    assert rows.num_rows == n_rows
+    drawn = {name: [answer == "yes" for answer in rows[name].to_pylist()] for name in rows.column_names}
+    for one, two in itertools.combinations(drawn, 2):
+        exact = math.fsum(p for of, p in asia_joint() if of[one] == of[two] == "y")
+        share = sum(a and b for a, b in zip(drawn[one], drawn[two], strict=True)) / n_rows
+        assert share == pytest.approx(exact, abs=5 * math.sqrt(exact / n_rows))
+    assert all(e == (t or c) for e, t, c in zip(drawn["either"], drawn["tub"], drawn["lung"], strict=True))
+
+
+def test_asia_depends_on_the_seed_only():
+    assert sample_asia(50, 3).equals(sample_asia(50, 3))
+    assert not sample_asia(50, 3).equals(sample_asia(50, 4))
+
+
+@pytest.mark.parametrize("options", [{"n_rows": 0}, {"n_rows": 2.5}, {"n_rows": True}, {"seed": -1}, {"seed": "a"}])
+def test_asia_refuses_senseless_sizes(options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        sample_asia(**options)
+
+
+def test_tic_tac_toe_has_the_known_boards():
+    boards = tic_tac_toe()
+    rows = [tuple(row.values()) for row in boards.to_pylist()]
+    assert len(rows) == len(set(rows)) == 958
+    assert boards["outcome"].to_pylist().count("positive") == 626
+    assert boards.column_names[0] == "top_left"
+    assert boards.column_names[8:] == ["bottom_right", "outcome"]
+    for *squares, outcome in rows:
+        n_x, n_o = squares.count("x"), squares.count("o")
+        assert n_x - n_o in (0, 1)
+        if outcome == "positive":
+            assert n_x == n_o + 1
+        assert n_x + n_o >= 5
+
+
+@pytest.mark.parametrize(
+    ("score", "bayes_factor", "n_candidates"),
+    [
+        ("bic", 3, 96),
+        ("bic", 20, 110),
+        ("bic", 150, 118),
+        ("bdeu", 3, 66),
+        ("bdeu", 20, 70),
+        ("bdeu", 150, 78),
+    ],
+)
+def test_tic_tac_toe_scores_like_the_uci_data(score, bayes_factor, n_candidates):
+    table = score_parent_sets(tic_tac_toe(), score=score, bayes_factor=bayes_factor)
+    assert table.n_candidates == n_candidates
+
+
+def test_tic_tac_toe_has_the_content_of_the_uci_data(shared_data):
+    mine, theirs = read_data(tic_tac_toe()), read_data(shared_data / "tictactoe.csv")
+    assert mine.n_rows == theirs.n_rows
+    assert mine.n_distinct == theirs.n_distinct
+
+    def counts(data):
+        return [sorted(column.counts) for column in data.describe().columns]
+
+    assert counts(mine) == counts(theirs)
+    scores = [score_parent_sets(data, bayes_factor=20).scores for data in (mine, theirs)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-8)

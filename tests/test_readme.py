@@ -1,0 +1,56 @@
+"""Every command and example of the README works as it is printed there."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+from credibn.cli import app
+from credibn.examples import sample_asia
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.S | re.M)
+
+
+def commands():
+    return [shlex.split(line, comments=True) for block in blocks("sh") for line in block.splitlines()]
+
+
+def test_python_examples_give_what_they_show():
+    text = "\n".join(blocks("python"))
+    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", "README.md", 0)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_two_commands_come_first_and_are_targets_of_the_makefile():
+    assert commands()[:2] == [["make", "demo"], ["make", "test"]]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for _, target in commands()[:2]:
+        assert re.search(rf"^{target}:", makefile, flags=re.M)
+    assert "credibn demo --out" in makefile
+
+
+def test_shell_commands_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
+    run = [words for words in commands() if words and words[0] != "make"]
+    assert {words[0] for words in run} == {"credibn"}
+    for words in run:
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, (words, result.output)
+    for name in ("clinic.jkl", "clinic.pss", "clinic.scores", "demo/asia.html"):
+        assert (tmp_path / name).is_file()
+
+
+@pytest.mark.parametrize("promise", ["search", "credible set", "classes", "averages"])
+def test_stages_that_do_not_exist_are_not_promised(promise):
+    assert re.search(rf"^\|.*{promise}.*\| next \|$", README, flags=re.M)
