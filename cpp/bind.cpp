@@ -20,6 +20,11 @@ void require(bool holds, const char* message) {
   if (!holds) throw nb::value_error(message);
 }
 
+// An argument that is never converted: narrowing a wider type would wrap around in silence.
+auto array(const char* name) {
+  return nb::arg(name).noconvert();
+}
+
 template <class T>
 Out<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -115,7 +120,7 @@ nb::object parent_limits_py(const In<Code, 2>& codes, const In<std::int64_t, 1>&
   const Table table = table_of(codes, arities, weights);
   const DiscreteScore score = make_score(is_bdeu, parameter);
   Question question = question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs);
-  limit_parents(question, table, score, make_grid(table, score), Rules{});
+  limit_parents(question, table, score, make_grid(table, score, question), Rules{});
   std::vector<std::int64_t> limits;
   for (const NodeChoice& choice : question.nodes)
     limits.push_back(std::int64_t(choice.required.size()) + choice.max_free);
@@ -149,14 +154,14 @@ nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::
 
 NB_MODULE(_core, module) {
   module.doc() = "The compiled core of credibn: arrays in, arrays out. Not a public interface.";
-  module.def("score_discrete", &score_discrete_py, nb::arg("codes"), nb::arg("arities"), nb::arg("weights"),
-             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), nb::arg("allowed"), nb::arg("required"),
-             nb::arg("max_parents"), nb::arg("edge_costs"), nb::arg("engine"), nb::arg("rules"), nb::arg("n_threads"),
+  module.def("score_discrete", &score_discrete_py, array("codes"), array("arities"), array("weights"),
+             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"),
+             array("max_parents"), array("edge_costs"), nb::arg("engine"), nb::arg("rules"), nb::arg("n_threads"),
              nb::arg("watch").none());
-  module.def("parent_limits", &parent_limits_py, nb::arg("codes"), nb::arg("arities"), nb::arg("weights"),
-             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), nb::arg("allowed"), nb::arg("required"),
-             nb::arg("max_parents"), nb::arg("edge_costs"));
+  module.def("parent_limits", &parent_limits_py, array("codes"), array("arities"), array("weights"), nb::arg("is_bdeu"),
+             nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"), array("max_parents"),
+             array("edge_costs"));
   module.def("prune_set_costs", &prune_set_costs_py, nb::arg("set_costs"), nb::arg("n"), nb::arg("epsilon"),
-             nb::arg("allowed"), nb::arg("required"), nb::arg("max_parents"), nb::arg("edge_costs"), nb::arg("floors"),
-             nb::arg("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
+             array("allowed"), array("required"), array("max_parents"), array("edge_costs"), array("floors"),
+             array("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
 }

@@ -15,7 +15,7 @@ namespace credibn {
 
 // Cost of the split of one parent configuration by a binary child: terms(a + b) - family_terms(a) - family_terms(b).
 struct PairTable {
-  static constexpr std::uint32_t kSide = 64;
+  static constexpr std::uint32_t kSide = 32;
   std::array<double, kSide * kSide> values;
   PairTable(const Terms& parents, const Terms& family) {
     for (std::uint32_t a = 0; a < kSide; ++a)
@@ -67,6 +67,7 @@ class ChildCosts {
  private:
   // Most often those of the call before.
   void choose_terms(double configurations) {
+    if (terms_.trim()) pair_tables_.clear();
     configurations_ = configurations;
     parents_ = &terms_.of(configurations);
     family_ = &terms_.of(configurations * arity_);

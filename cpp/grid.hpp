@@ -1,8 +1,9 @@
 // Costs on a grid: all tabulated terms are rounded once to multiples of 2^-k, with k so large that every sum that can
 // occur stays below 2^52 grid steps. Sums and differences of such numbers are exact in double precision, so a cost does
 // not depend on the order of summation, nor on threads, and networks of one equivalence class get the same score, to
-// the last bit. What is lost is at most half a grid step for each term; `allowance` bounds it for a whole cost and is
-// the only tolerance of the scoring stage: a superset bound prunes only when it is exceeded by more than that.
+// the last bit. What is lost is at most half a grid step for each term. That is the only tolerance of the scoring
+// stage: two costs that are equal in truth differ by at most `tie`, and bounds prune only when exceeded by `allowance`
+// more.
 #pragma once
 
 #include <cmath>
@@ -15,14 +16,16 @@ class Grid {
   Grid(double largest, double n_terms) {
     int exponent = 0;
     std::frexp(largest, &exponent);
-    step_ = std::ldexp(1.0, exponent - 51);
-    allowance_ = step_ * (n_terms + 8.0);
+    step_ = std::ldexp(1.0, exponent - 52);
+    rounding_ = 0.5 * step_ * n_terms;
   }
   double round(double x) const { return std::nearbyint(x / step_) * step_; }
-  double allowance() const { return allowance_; }
+  double tie() const { return 2.0 * rounding_; }
+  // Of the cost that is bounded, of the bound and of the cost it is compared with.
+  double allowance() const { return 4.0 * rounding_; }
 
  private:
-  double step_ = 0.0, allowance_ = 0.0;
+  double step_ = 0.0, rounding_ = 0.0;  // rounding_: what one cost can be off
 };
 
 }  // namespace credibn

@@ -48,6 +48,7 @@ class PartDone {
 // is thrown when `watch` asked for it.
 inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watch, StopFlag& stop,
                       const std::function<void(std::size_t index, unsigned worker, PartDone& part)>& task) {
+  if (watch && !watch(0.0)) throw Stopped();  // also where the work is over before the first look at the clock
   const unsigned n_workers = std::max(1u, n_threads);
   std::atomic<std::size_t> next{0}, done{0};
   std::vector<PartDone> parts(n_workers);

@@ -22,8 +22,8 @@ struct Rules {
 
 namespace rules {
 
-// Rule 1 (Lemma 1; Teyssier & Koller 2005): P is out if a subset of it costs less by more than epsilon. Strict, and
-// without the allowance: costs on the grid compare exactly, and ties stay in.
+// Rule 1 (Lemma 1; Teyssier & Koller 2005): P is out if a subset of it costs less by more than epsilon. Strict, so ties
+// stay in; epsilon comes with Grid::tie added, so that ties of the true costs stay in as well.
 inline bool dominated(double cost, double best_subset_cost, double epsilon) {
   return best_subset_cost + epsilon < cost;
 }

@@ -109,8 +109,9 @@ enum class Engine { table, descent };
 
 inline Candidates score_discrete(const Table& table, const DiscreteScore& score, Question question, const Rules& rules,
                                  Engine engine, unsigned n_threads, const Watch& watch) {
-  const Grid grid = make_grid(table, score);
+  const Grid grid = make_grid(table, score, question);
   for (double& cost : question.edge_costs) cost = grid.round(cost);
+  question.epsilon += grid.tie();
   limit_parents(question, table, score, grid, rules);
   const std::vector<double> floors = entropy_floors(table, Terms::entropy(grid, table.total));
   if (engine == Engine::descent) return descend({table, score, grid, question, rules, floors}, n_threads, watch);

@@ -112,6 +112,7 @@ class SetCounter {
 
   void score_children(int depth) {
     const Level& level = levels_[std::size_t(depth)];
+    terms_.trim();
     for (int v = level.last + 1; v < table_.n_columns; ++v) {
       const auto i = std::size_t(v);
       const double configurations = level.configurations * table_.arities[i];

@@ -1,7 +1,7 @@
 // Discrete scores as set functions: F(S) is a constant of S minus a sum over the seen cells of S of one term of the
 // cell's count (DESIGN fact F1), and cost(i, P) = F(P + i) - F(P).
 //
-//   penalised likelihood (BIC: w = ln(N)/2, AIC: w = 1)   F(S) = N ln N + w * prod r_v - sum_c n_c ln n_c
+//   penalised likelihood (BIC: w = ln(N)/2, AIC: w = 1)   F(S) = w * prod r_v - sum_c n_c ln(n_c / N)
 //   BDeu                                                  F(S) = - sum_c [lnGamma(a_S + n_c) - lnGamma(a_S)],
 //                                                         a_S = ess / prod r_v
 #pragma once
@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "candidates.hpp"
 #include "grid.hpp"
 #include "table.hpp"
 
@@ -33,66 +34,92 @@ inline DiscreteScore make_score(bool is_bdeu, double parameter) {
   return {is_bdeu ? DiscreteScore::Kind::bdeu : DiscreteScore::Kind::penalised_likelihood, parameter};
 }
 
-// Sums run over at most N cells of at most ln N each, over the n costs of a network of at most N ln r each, and over
-// penalties that rule 2 keeps below both; BDeu adds ln(1/a) for each cell.
-inline Grid make_grid(const Table& table, const DiscreteScore& score) {
-  const double n = double(table.total);
-  double network = 0.0;
-  for (int r : table.arities) network += n * std::log(double(r)) + score.parameter * r;
-  const double set_function = n * (std::log(n) + (score.is_bdeu() ? 40.0 : 1.0));
-  return Grid(4.0 * std::max(network, set_function), 4.0 * double(table.n_rows));
+// How large sums get. |F| of a set is at most N H <= N ln(distinct rows) and, for BDeu, ln(1/a) for each cell,
+// penalties aside. A set that is kept costs at most epsilon more than the required parents alone, and never more than
+// all parents together.
+inline Grid make_grid(const Table& table, const DiscreteScore& score, const Question& question) {
+  const double n = double(table.total), n_cells = double(table.n_rows);
+  double set_function = 1.0 + (score.is_bdeu() ? 64.0 * n_cells : 0.0);
+  for (std::uint32_t weight : table.weights) set_function -= weight * std::log(weight / n);
+  double network = 0.0, largest = set_function;
+  for (int child = 0; child < question.n; ++child) {
+    const NodeChoice& choice = question.nodes[std::size_t(child)];
+    double fewest = table.arities[std::size_t(child)];
+    for (int v : choice.required) fewest *= table.arities[std::size_t(v)];
+    double most = fewest;
+    for (int v : choice.free) most *= table.arities[std::size_t(v)];
+    if (!std::isfinite(fewest)) throw std::invalid_argument("the required parents have too many configurations");
+    const double weight = score.is_bdeu() ? 0.0 : 2.0 * score.parameter;
+    double cost = 2.0 * set_function + std::min(weight * fewest + question.epsilon, weight * most);
+    if (choice.required.empty())
+      cost = std::min(cost, n * std::log(fewest) + (weight + 64.0) * fewest + question.epsilon);
+    for (int v = 0; v < question.n; ++v) cost += std::abs(question.edge_cost(v, child));
+    network += cost;
+    largest = std::max(largest, set_function + std::min(weight * fewest + question.epsilon, weight * most));
+  }
+  // Terms of a cost: cells of the parents and of the family, two penalties, the edges.
+  return Grid(2.0 * std::max(network, largest), 2.0 * n_cells + question.n + 8.0);
 }
 
-// term(count) for one kind of cell, tabulated for small counts.
+// term(count) for one kind of cell, tabulated for small counts. A multiple of the count is taken off each term, which
+// cancels in every difference (counts add up to N for parents and family alike) and keeps the terms of large counts,
+// and so all sums, small.
 class Terms {
  public:
-  static constexpr std::uint64_t kTabulated = 1u << 16;
-
-  // n ln n
-  static Terms entropy(const Grid& grid, std::uint64_t largest_count) {
-    Terms terms(grid, -1.0);
-    terms.fill(largest_count);
+  // n ln n - n ln N
+  static Terms entropy(const Grid& grid, std::uint64_t total) {
+    Terms terms(grid, total, -1.0);
+    terms.fill(1u << 16);
     return terms;
   }
-  // lnGamma(a + n) - lnGamma(a)
-  static Terms rising_factorial(const Grid& grid, std::uint64_t largest_count, double a) {
-    Terms terms(grid, a);
-    terms.fill(largest_count);
+  // lnGamma(a + n) - lnGamma(a) - n (ln N - 1)
+  static Terms rising_factorial(const Grid& grid, std::uint64_t total, double a) {
+    Terms terms(grid, total, a);
+    terms.fill(1u << 10);
     return terms;
   }
   double operator()(std::uint64_t count) const { return count < table_.size() ? table_[count] : compute(count); }
-  const double* data() const { return table_.data(); }
-  std::uint64_t n_tabulated() const { return table_.size(); }
 
  private:
-  Terms(const Grid& grid, double a) : grid_(grid), a_(a) {}
-  void fill(std::uint64_t largest_count) {
-    const std::uint64_t size = std::min(largest_count + 1, kTabulated);
+  Terms(const Grid& grid, std::uint64_t total, double a) : grid_(grid), total_(total), a_(a) {}
+  void fill(std::uint64_t most) {
+    const std::uint64_t size = std::min(total_ + 1, most);
     table_.resize(size);
     for (std::uint64_t n = 0; n < size; ++n) table_[n] = compute(n);
   }
   double compute(std::uint64_t count) const {
     if (count == 0) return 0.0;
-    const double n = double(count);
-    if (a_ < 0.0) return grid_.round(n * std::log(n));
-    if (count == 1) return grid_.round(std::log(a_));
-    // lnGamma(a + n) - lnGamma(a) = ln a + lnGamma(a + n) - lnGamma(a + 1): no cancellation for tiny a.
+    const double n = double(count), total = double(total_);
+    if (a_ < 0.0) return grid_.round(n * std::log(n / total));
     int sign;
-    return grid_.round(std::log(a_) + lgamma_r(a_ + n, &sign) - lgamma_r(a_ + 1.0, &sign));
+    const double x = a_ + n, log_gamma_a = lgamma_r(a_ + 1.0, &sign) - std::log(a_);  // exact for tiny a
+    if (x < 16.0) return grid_.round(lgamma_r(x, &sign) - log_gamma_a - n * (std::log(total) - 1.0));
+    // Stirling's series, with the large parts taken together before they are rounded.
+    const double series =
+        (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * x * x)) / (x * x)) / (x * x)) / x;
+    const double half_log_2pi = 0.91893853320467274178;
+    return grid_.round(n * std::log(x / total) + (a_ - 0.5) * std::log(x) - a_ + half_log_2pi + series - log_gamma_a);
   }
   Grid grid_;
+  std::uint64_t total_;
   double a_;
   std::vector<double> table_;
 };
 
-// The terms of every set a search meets: one table for a penalised likelihood, one for each prior mass for BDeu.
+// The terms of the sets that a search meets: one table for a penalised likelihood, one for each prior mass for BDeu.
 class TermCache {
  public:
   TermCache(const DiscreteScore& score, const Grid& grid, std::uint64_t total)
       : score_(score), grid_(grid), total_(total), entropy_(Terms::entropy(grid, total)) {}
 
   const Terms& entropy() const { return entropy_; }
-  // The terms of a set with that many configurations.
+  // Forgets all when there are many, which ends the life of every reference that `of` has given.
+  bool trim() {
+    if (by_configurations_.size() < kMostTables) return false;
+    by_configurations_.clear();
+    return true;
+  }
+  // The terms of a set with that many configurations; valid until the next trim.
   const Terms& of(double configurations) {
     if (!score_.is_bdeu()) return entropy_;
     auto& slot = by_configurations_[configurations];
@@ -102,10 +129,11 @@ class TermCache {
   }
   // What F holds beside the sum over cells.
   double constant(double configurations) const {
-    return score_.is_bdeu() ? 0.0 : entropy_(total_) + grid_.round(score_.parameter * configurations);
+    return score_.is_bdeu() ? 0.0 : grid_.round(score_.parameter * configurations);
   }
 
  private:
+  static constexpr std::size_t kMostTables = 4096;  // of 8 KiB
   DiscreteScore score_;
   Grid grid_;
   std::uint64_t total_;

@@ -1,6 +1,8 @@
-"""Where the tests find real data: a folder that is not part of the package."""
+"""Where the tests find real data: a folder that is not part of the package; and which compiled core they drive."""
 
+import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,22 @@ from hypothesis import HealthCheck, settings
 # A busy machine is slow, not wrong: no test fails for the time that one example takes.
 settings.register_profile("credibn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("credibn")
+
+
+def _use_core(file: str) -> None:
+    """Drive the compiled core in this file, built with sanitizers, instead of the installed one (make sanitize)."""
+    spec = importlib.util.spec_from_file_location("credibn._core", file)
+    assert spec is not None
+    assert spec.loader is not None
+    core = importlib.util.module_from_spec(spec)
+    sys.modules["credibn._core"] = core
+    spec.loader.exec_module(core)
+    settings.register_profile("sanitized", settings.get_profile("credibn"), max_examples=15)
+    settings.load_profile("sanitized")
+
+
+if "CREDIBN_CORE" in os.environ:
+    _use_core(os.environ["CREDIBN_CORE"])
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import credibn
 PACKAGE = Path(credibn.__file__).parent
 STAGES = {
     "errors": 0,
+    "atomic": 1,
     "data": 1,
     "scores": 2,
     "report": 3,

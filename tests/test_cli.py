@@ -430,12 +430,12 @@ def test_ctrl_c_stops_soon_and_leaves_no_file(long_work, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
-def test_ctrl_c_while_reading(asia, monkeypatch, error):
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, RuntimeError])
+def test_ctrl_c_while_reading(asia, monkeypatch, kind):
     def fail(*_, **__):
-        raise error
+        raise kind("Query interrupted")  # as DuckDB does
 
-    monkeypatch.setattr("credibn.cli.read_data", fail)
+    monkeypatch.setattr("credibn.data.reading.open_source", fail)
     result = run("score", asia)
     assert result.exit_code == 130
     assert result.stderr == "stopped; nothing was written\n"

@@ -788,6 +788,15 @@ class TestFiles:
         read_data(pa.table({"x": ["a", "b"]}))
         assert list(Path(tmp_path).iterdir()) == []
 
+    @pytest.mark.parametrize(("message", "raised"), [("Query interrupted", KeyboardInterrupt), ("other", RuntimeError)])
+    def test_ctrl_c_in_the_middle_of_a_query(self, monkeypatch, message, raised):
+        def fail(*_):
+            raise RuntimeError(message)  # as DuckDB does
+
+        monkeypatch.setattr("credibn.data.reading.reduce_rows", fail)
+        with pytest.raises(raised):
+            read_data(pa.table({"x": ["a", "b"]}))
+
 
 def small(**changes):
     parts = {

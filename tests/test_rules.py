@@ -129,6 +129,15 @@ def skewed_table(n=10, n_rows=200):
     )
 
 
+def half_skewed_table(n=10, n_rows=100):
+    """Children of little entropy with parents that make many cells."""
+    rng = np.random.default_rng(3)
+    limits = np.where(np.arange(n) < n // 2, 0.05, 0.5)
+    return strategies.CodedTable(
+        (rng.random((n_rows, n)) < limits).astype(np.int64), (2,) * n, np.ones(n_rows, dtype=np.int64)
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "score", "engine", "table"),
     [
@@ -139,7 +148,7 @@ def skewed_table(n=10, n_rows=200):
         ("configurations", BIC(), "descent", noise_table()),
         ("parent_entropy", BIC(), "descent", skewed_table()),
         ("cells", BDeu(1.0), "table", noise_table()),
-        ("cells", BDeu(1.0), "descent", noise_table()),
+        ("cells", BDeu(1.0), "descent", half_skewed_table()),
         ("cells", BDeu(100.0), "table", noise_table(arity=4)),
         ("suffix_floor", BIC(), "descent", noise_table()),
         ("suffix_floor", AIC(), "descent", noise_table(n_rows=200)),

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow.csv  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.csv
 import typer
 from typer.core import TyperGroup
 
@@ -336,21 +336,15 @@ def _read(
     continuous: list[str] | None,
     max_states: int,
 ) -> Dataset:
-    try:
-        return read_data(
-            data,
-            columns=columns.value,
-            weights=weights,
-            missing=missing.value,
-            discretise=_cut_rules(discretise or []),
-            continuous=continuous or None,
-            max_states=max_states,
-        )
-    except RuntimeError as error:
-        # So DuckDB reports a Ctrl-C that it received in the middle of a query.
-        if str(error) == "Query interrupted":
-            raise KeyboardInterrupt from error
-        raise
+    return read_data(
+        data,
+        columns=columns.value,
+        weights=weights,
+        missing=missing.value,
+        discretise=_cut_rules(discretise or []),
+        continuous=continuous or None,
+        max_states=max_states,
+    )
 
 
 def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[float] | None:

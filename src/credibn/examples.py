@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow as pa
 
 from credibn.errors import OptionError
 

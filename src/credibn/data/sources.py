@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
@@ -63,11 +63,21 @@ def reading(is_text_file: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a private database in memory that spills to a folder of its own, removed at the end."""
+    """Open a private database in memory that spills to a folder of its own, removed at the end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also for a Ctrl-C that DuckDB received in the middle of a query.
+    """
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
         connection = duckdb.connect(":memory:", config={"temp_directory": folder, "preserve_insertion_order": False})
         try:
             yield connection
+        except RuntimeError as error:
+            if str(error) == "Query interrupted":  # no type of its own tells DuckDB's Ctrl-C from other errors
+                raise KeyboardInterrupt from error
+            raise
         finally:
             connection.close()
 

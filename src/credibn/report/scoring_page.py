@@ -7,15 +7,13 @@ anything. The same data set and table give the same bytes.
 import json
 import math
 import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
-from pathlib import Path
 
 import jinja2
 
+from credibn.atomic import replacing
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary
 from credibn.errors import OptionError
@@ -47,6 +45,7 @@ def write_scoring_page(dataset: Dataset, table: ScoreTable, path: str | os.PathL
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from credibn import read_data, score_parent_sets
     >>> from credibn.examples import sample_asia
     >>> data = read_data(sample_asia())
@@ -65,7 +64,8 @@ def write_scoring_page(dataset: Dataset, table: ScoreTable, path: str | os.PathL
         variables=[_best_candidates(table, node) for node in range(table.n_variables)],
         shown=_CANDIDATES_SHOWN,
     )
-    _replace_file(Path(path), content.encode("utf-8", "backslashreplace"))
+    with replacing(path) as sink:
+        sink.write(content.encode("utf-8", "backslashreplace"))
 
 
 def scoring_headline(dataset: Dataset, table: ScoreTable) -> str:
@@ -189,17 +189,3 @@ def _best_candidates(table: ScoreTable, node: int) -> _VariableSection:
     best = first[0][0]
     lines = tuple(_CandidateLine(parents, f"{score:,.3f}", f"{best - score:,.3f}") for score, parents in first)
     return _VariableSection(table.names[node], int(table.counts[node]), lines)
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OptionError(
-            f"{path} cannot be written ({error.strerror}); check the folder and its permissions"
-        ) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -4,23 +4,28 @@ A score such as K2 or a user's own penalty need not be score equivalent. Nothing
 every allowed parent set is evaluated: n * 2^(n-1) of them, unless the number of parents is limited.
 """
 
+import math
 from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.scores.protocol import DataView
+from credibn.errors import DataError
+from credibn.scores.protocol import DataView, NamedScore
 
 if TYPE_CHECKING:
     from credibn.scores.problem import Candidates, ScoringProblem
 
 __all__ = ["LocalScore", "score_local"]
 
+_TIE = 1e-12
+"""How far, relative to a cost, equal costs may differ by rounding."""
+
 
 @runtime_checkable
-class LocalScore(Protocol):
+class LocalScore(NamedScore, Protocol):
     """A score of a node given its parents, where no set function is behind it.
 
     Examples
@@ -35,17 +40,6 @@ class LocalScore(Protocol):
     >>> isinstance(FewestParents(), LocalScore)
     True
     """
-
-    @property
-    def name(self) -> str:
-        """Short name, as written in results."""
-
-    @property
-    def columns(self) -> Literal["discrete", "continuous", "mixed"]:
-        """Which columns the score takes."""
-
-    def settings(self) -> dict[str, object]:
-        """Return the options that define the score, as JSON values."""
 
     def local_cost(self, data: DataView, node: int, parents: tuple[int, ...]) -> float:
         """Return the cost (lower is better) of the node with these parents, all as column positions."""
@@ -71,12 +65,12 @@ def score_local(
             for chosen in combinations(free, size):
                 parents = tuple(sorted(required + chosen))
                 columns = tuple(int(problem.searched[v]) for v in parents)
-                cost = score.local_cost(problem.data, int(problem.searched[child]), columns)
+                cost = _checked(problem, score, int(problem.searched[child]), columns)
                 cost += float(problem.edge_costs[list(parents), child].sum())
                 least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
                 larger[chosen] = min(cost, least)
                 n_scored += 1
-                if not least + problem.epsilon < cost:
+                if not least + problem.epsilon + _TIE * abs(cost) < cost:
                     nodes.append(child)
                     costs.append(cost)
                     masks.append(sum(1 << v for v in parents))
@@ -84,3 +78,14 @@ def score_local(
     packed = b"".join(mask.to_bytes(8 * words, "little") for mask in masks)
     rows: NDArray[np.uint64] = np.frombuffer(packed, dtype=np.uint64).reshape(-1, words)
     return np.array(nodes, dtype=np.int32), np.array(costs), rows, n_scored
+
+
+def _checked(problem: "ScoringProblem", score: LocalScore, node: int, parents: tuple[int, ...]) -> float:
+    cost = float(score.local_cost(problem.data, node, parents))
+    if math.isnan(cost) or cost == -math.inf:
+        names = problem.data.names
+        raise DataError(
+            f"score {score.name!r} is {cost} for {names[node]!r} with the parents "
+            f"{{{', '.join(repr(names[v]) for v in parents)}}}; a cost must be a number, or inf to rule the set out"
+        )
+    return cost

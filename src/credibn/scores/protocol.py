@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DataView", "SetScore"]
+__all__ = ["DataView", "NamedScore", "SetScore"]
 
 
 class DataView(Protocol):
@@ -56,8 +56,23 @@ class DataView(Protocol):
         """N, the rows of the table: the sum of the weights."""
 
 
+class NamedScore(Protocol):
+    """What every score tells of itself."""
+
+    @property
+    def name(self) -> str:
+        """Short name, as written in results and on the command line."""
+
+    @property
+    def columns(self) -> Literal["discrete", "continuous", "mixed"]:
+        """Which columns the score takes."""
+
+    def settings(self) -> dict[str, object]:
+        """Return the options that define the score, as JSON values, to be echoed in results."""
+
+
 @runtime_checkable
-class SetScore(Protocol):
+class SetScore(NamedScore, Protocol):
     """A score: any object with these four members.
 
     Examples
@@ -74,17 +89,6 @@ class SetScore(Protocol):
     >>> isinstance(PairCount(), SetScore)
     True
     """
-
-    @property
-    def name(self) -> str:
-        """Short name, as written in results and on the command line."""
-
-    @property
-    def columns(self) -> Literal["discrete", "continuous", "mixed"]:
-        """Which columns the score takes."""
-
-    def settings(self) -> dict[str, object]:
-        """Return the options that define the score, as JSON values, to be echoed in results."""
 
     def set_costs(self, data: DataView, sets: NDArray[np.intp]) -> NDArray[np.float64]:
         """Evaluate F.

@@ -254,10 +254,17 @@ def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
         raise TooLargeError(
             f"{n} columns vary; at most {_MOST_VARIABLES} can be scored: choose the columns of interest first"
         )
+    if problem.data.n_rows >= 1 << 32:
+        raise TooLargeError(
+            f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: sample"
+        )
     limits = _parent_limits(problem)
     largest = max(limits, default=0)
     n_sets = sum(math.comb(n, k) for k in range(min(largest + 1, n) + 1))
-    n_local = sum(sum(math.comb(n - 1, k) for k in range(limit + 1)) for limit in limits)
+    n_local = 0
+    for child, limit in enumerate(limits):
+        required, free, _ = problem.parent_choices(child)
+        n_local += sum(math.comb(len(free), k) for k in range(limit - len(required) + 1))
     chosen = _choose_engine(problem, engine, n_sets)
     return ScoringEstimate(
         engine=chosen,

@@ -20,36 +20,51 @@ from credibn.scores.protocol import SetScore
 __all__ = ["colex_subsets", "score_sets"]
 
 _SETS_PER_CALL = 1 << 16
+_TIE, _ALLOWANCE = 1e-12, 1e-9
+"""How far, relative to the largest F, equal costs and bounds may be off by rounding in `set_costs`."""
 
 
 def score_sets(
     problem: ScoringProblem, score: SetScore, n_threads: int, watch: Callable[[float], bool] | None
 ) -> Candidates | None:
     """Return the candidates that rule 1 keeps; None if `watch` asked to stop."""
-    limits = problem.max_parents.copy()
-    if isinstance(score, GaussianBIC):
-        limits = np.minimum(limits, score.max_set_size(problem.data) - 1)
+    limits = _limits(problem, score)
     largest = int(limits.max()) + 1
     set_costs = _set_costs(problem, score, largest, watch)
     if set_costs is None:
         return None
     magnitude = max(1.0, *(float(np.abs(level).max()) for level in set_costs))
-    step = _grid_step(magnitude * problem.n_searched)
+    step = _grid_step((magnitude + float(np.abs(problem.edge_costs).sum(axis=0).max())) * problem.n_searched)
     floors, size_penalties = _bounds(problem, score, largest)
     return _core.prune_set_costs(
         [np.round(level / step) * step for level in set_costs],
         problem.n_searched,
-        problem.epsilon,
+        problem.epsilon + _TIE * magnitude,
         problem.allowed,
         problem.required,
         limits,
         np.round(problem.edge_costs / step) * step,
         floors,
         size_penalties,
-        allowance=1e-9 * magnitude,
+        allowance=_ALLOWANCE * magnitude,
         n_threads=n_threads,
         watch=watch,
     )
+
+
+def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
+    """Return the most parents of each node, as the caller and, for Gaussian BIC, the number of rows limit them."""
+    if not isinstance(score, GaussianBIC):
+        return problem.max_parents
+    most = score.max_set_size(problem.data) - 1
+    for child, n_required in enumerate(problem.required.sum(axis=0).tolist()):
+        if n_required > most:
+            name = problem.data.names[problem.searched[child]]
+            raise DataError(
+                f"{name!r} has {n_required} required parents, but the data determine a Gaussian score for at most "
+                f"{most} parents; require fewer edges, add rows, or use the score 'bge'"
+            )
+    return np.minimum(problem.max_parents, most)
 
 
 def colex_subsets(n: int, size: int) -> Iterator[NDArray[np.intp]]:

@@ -1,0 +1,106 @@
+"""The binary format of score tables, ``.scores``.
+
+An Arrow IPC file, read through a memory map: one record batch with the columns node, score and mask (fixed-size
+binary, the words of the mask in little-endian order); names, provenance and format version are JSON in the schema's
+metadata. Carries any name.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credibn.errors import FileFormatError
+from credibn.scores.table import MAX_VARIABLES, ScoreTable
+
+__all__ = ["read_binary", "write_binary"]
+
+_VERSION = 1
+
+
+def write_binary(table: ScoreTable, sink: BinaryIO) -> None:
+    """Write a table in the format ``.scores``."""
+    words = table.masks.shape[1]
+    nodes = np.repeat(np.arange(table.n_variables, dtype=np.int32), table.counts)
+    masks = pa.py_buffer(np.ascontiguousarray(table.masks, dtype="<u8"))
+    batch = pa.record_batch(
+        [
+            pa.array(nodes),
+            pa.array(table.scores),
+            pa.FixedSizeBinaryArray.from_buffers(pa.binary(8 * words), len(table), [None, masks]),
+        ],
+        schema=_schema(words).with_metadata(
+            {
+                "credibn.score_table": str(_VERSION),
+                "credibn.names": json.dumps(table.names),
+                "credibn.provenance": json.dumps(dict(table.provenance)),
+            }
+        ),
+    )
+    with pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _schema(words: int) -> Any:
+    columns = [("node", pa.int32()), ("score", pa.float64()), ("mask", pa.binary(8 * words))]
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns])
+
+
+def read_binary(path: Path) -> ScoreTable:
+    """Read a ``.scores`` file through a memory map."""
+    if path.stat().st_size == 0:
+        raise FileFormatError(f"{path}: expected a credibn score table, found an empty file")
+    try:
+        with pa.memory_map(os.fspath(path)) as source:
+            reader = pa.ipc.open_file(source)
+            names, provenance = _binary_header(path, reader.schema)
+            nodes, scores, masks = _binary_columns(path, reader, -(-len(names) // 64))
+    except FileFormatError:
+        raise
+    except (pa.ArrowException, MemoryError, ValueError, TypeError) as error:
+        message = f"{path}: expected a credibn score table, found no valid one ({error})"
+        raise FileFormatError(message) from error
+    offsets = np.searchsorted(nodes, np.arange(len(names) + 1))
+    if (nodes[1:] < nodes[:-1]).any() or offsets[0] != 0 or offsets[-1] != len(nodes):
+        raise FileFormatError(f"{path}: expected nodes 0 to {len(names) - 1} in increasing order, found others")
+    return ScoreTable(names, offsets, scores, masks, provenance)
+
+
+def _binary_columns(path: Path, reader: Any, words: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return nodes, scores and masks as views of the mapped file."""
+    if reader.num_record_batches != 1:
+        raise FileFormatError(f"{path}: expected one record batch, found {reader.num_record_batches}")
+    batch = reader.get_batch(0)
+    batch.validate(full=True)
+    if any(column.null_count for column in batch.columns):
+        raise FileFormatError(f"{path}: expected a value in every row, found an empty one; write it again")
+    nodes, scores, masks = batch.columns
+    if not len(masks):
+        raise FileFormatError(f"{path}: expected at least one parent set for each variable, found no rows")
+    rows = np.frombuffer(masks.buffers()[1], "<u8", len(masks) * words, 8 * words * masks.offset)
+    return nodes.to_numpy(), scores.to_numpy(), rows.reshape(-1, words)
+
+
+def _binary_header(path: Path, schema: Any) -> tuple[tuple[str, ...], dict[str, object]]:
+    metadata = schema.metadata or {}
+    version = metadata.get(b"credibn.score_table")
+    if version != str(_VERSION).encode():
+        found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
+        raise FileFormatError(
+            f"{path}: expected version {_VERSION} of credibn's score tables, found {found}; upgrade credibn"
+        )
+    try:
+        names = tuple(json.loads(metadata[b"credibn.names"]))
+        provenance: dict[str, object] = json.loads(metadata[b"credibn.provenance"])
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise FileFormatError(f"{path}: expected names and provenance as JSON in the metadata ({error!r})") from error
+    if not 1 <= len(names) <= MAX_VARIABLES:
+        raise FileFormatError(f"{path}: expected 1 to {MAX_VARIABLES} variables, found {len(names)}")
+    expected = _schema(-(-len(names) // 64))
+    if not schema.equals(expected, check_metadata=False):
+        raise FileFormatError(f"{path}: expected the columns {expected}, found {schema.remove_metadata()}")
+    return names, provenance
