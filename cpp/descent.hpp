@@ -400,23 +400,24 @@ Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const W
     std::unique_ptr<Descent<Lane>> descent;
   };
   std::vector<Worker> workers(std::max(1u, n_threads));
-  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w, PartDone& part) {
-    Worker& worker = workers[w];
-    const Task& task = tasks[index];
-    if (worker.child != task.child) {
-      worker.descent = std::make_unique<Descent<Lane>>(problem, task.child, stop);
-      worker.child = task.child;
-    }
-    if (task.subtree == 0)
-      worker.descent->root();
-    else
-      worker.descent->subtree(task.subtree - 1, part);
-    found[index] = std::move(worker.descent->found);
-    worker.descent->found = Candidates(n);
-  });
+  run_tasks(tasks.size(), n_threads, stage_of(watch, 0.0, 0.98), stop,
+            [&](std::size_t index, unsigned w, PartDone& part) {
+              Worker& worker = workers[w];
+              const Task& task = tasks[index];
+              if (worker.child != task.child) {
+                worker.descent = std::make_unique<Descent<Lane>>(problem, task.child, stop);
+                worker.child = task.child;
+              }
+              if (task.subtree == 0)
+                worker.descent->root();
+              else
+                worker.descent->subtree(task.subtree - 1, part);
+              found[index] = std::move(worker.descent->found);
+              worker.descent->found = Candidates(n);
+            });
   std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
   for (std::size_t t = 0; t < tasks.size(); ++t) by_child[std::size_t(tasks[t].child)].append(found[t]);
-  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned, PartDone&) {
+  run_tasks(std::size_t(n), n_threads, stage_of(watch, 0.98, 0.02), stop, [&](std::size_t child, unsigned, PartDone&) {
     by_child[child] = drop_dominated(by_child[child], problem.question.epsilon, n, stop);
   });
   Candidates all(n);

@@ -17,6 +17,12 @@ namespace credibn {
 // Called from the thread that started the work, a few times per second; returns false to stop.
 using Watch = std::function<bool(double fraction_done)>;
 
+// For a stage that is a share of the whole work.
+inline Watch stage_of(const Watch& watch, double done_before, double share) {
+  if (!watch) return watch;
+  return [&watch, done_before, share](double fraction_done) { return watch(done_before + share * fraction_done); };
+}
+
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped by the caller"; }
 };
@@ -75,10 +81,11 @@ inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watc
     --running;
     finished.notify_one();
   };
+  double reported = 0.0;
   auto fraction_done = [&] {
     double sum = double(done);
     for (const PartDone& part : parts) sum += part.get();
-    return std::min(1.0, sum / double(std::max<std::size_t>(1, n_tasks)));
+    return reported = std::clamp(sum / double(std::max<std::size_t>(1, n_tasks)), reported, 1.0);
   };
   std::vector<std::thread> threads;
   for (unsigned worker = 0; worker < n_workers; ++worker) threads.emplace_back(work, worker);

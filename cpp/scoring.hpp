@@ -117,11 +117,10 @@ inline Candidates score_discrete(const Table& table, const DiscreteScore& score,
   if (engine == Engine::descent) return descend({table, score, grid, question, rules, floors}, n_threads, watch);
   const int max_size = largest_family(question);
   const Ranks ranks(question.n, max_size);
-  const Watch first_half = [&](double done) { return !watch || watch(0.9 * done); };
-  const Watch second_half = [&](double done) { return !watch || watch(0.9 + 0.1 * done); };
-  const SetCosts sets = count_sets(table, score, grid, ranks, max_size, n_threads, first_half);
+  const SetCosts sets = count_sets(table, score, grid, ranks, max_size, n_threads, stage_of(watch, 0.0, 0.9));
   const DiscreteBound bound(table, score, rules, sets, floors);
-  return sweep_lattices(question, sets, ranks, question.epsilon + grid.allowance(), bound, n_threads, second_half);
+  return sweep_lattices(question, sets, ranks, question.epsilon + grid.allowance(), bound, n_threads,
+                        stage_of(watch, 0.9, 0.1));
 }
 
 }  // namespace credibn
