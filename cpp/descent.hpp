@@ -63,13 +63,20 @@ class Descent {
     if (choice_.max_free > 0) score_small_sets();
   }
 
-  std::size_t n_subtrees() const { return levels_.size() > 1 ? order_.size() : 0; }
-
   // The required parents alone, and with one free parent.
   void root() {
     found.n_local_scores += 1;
     emit(0, levels_[0].best);
     if (choice_.max_free > 0) score_children(0, true);
+  }
+  // Everything at once.
+  void whole(PartDone& part) {
+    root();
+    if (choice_.max_free < 2) return;
+    raise_floors(0);
+    part_ = &part;
+    const std::size_t n_open = levels_[0].open.size();
+    for (std::size_t c = 0; c < n_open; ++c) enter(0, c, double(c) / double(n_open), 1.0 / double(n_open));
   }
   // All sets below the required parents plus the one at `position`.
   void subtree(std::size_t position, PartDone& part) {
@@ -105,21 +112,37 @@ class Descent {
   double edge_cost(int parent) const { return problem_.question.edge_cost(parent, child_); }
   bool is_bdeu() const { return problem_.score.is_bdeu(); }
 
-  double column_entropy(int v, bool with_child) {
-    std::map<std::pair<Code, Code>, std::uint64_t> counts;
-    for (std::size_t row = 0; row < table_.n_rows; ++row)
-      counts[{table_.column(v)[row], with_child ? codes_[row] : Code(0)}] += table_.weights[row];
-    double sum = terms_.entropy()(table_.total);
-    for (const auto& [cell, count] : counts) sum -= terms_.entropy()(count);
-    return sum;
+  // N*H(v), and N*H(v | i).
+  std::pair<double, double> column_entropies(int v) {
+    const Code* column = table_.column(v);
+    const auto n_states = std::size_t(table_.arities[std::size_t(v)]), n_values = std::size_t(arity_);
+    std::vector<std::uint64_t> alone(n_states), in_child(n_values);
+    std::map<std::uint32_t, std::uint64_t> many;
+    std::vector<std::uint64_t> few(n_states * n_values <= kDense ? n_states * n_values : 0);
+    for (std::size_t row = 0; row < table_.n_rows; ++row) {
+      const std::uint32_t weight = table_.weights[row];
+      alone[column[row]] += weight;
+      in_child[codes_[row]] += weight;
+      if (few.empty())
+        many[std::uint32_t(column[row]) << 16 | codes_[row]] += weight;
+      else
+        few[column[row] * n_values + codes_[row]] += weight;
+    }
+    const Terms& entropy = terms_.entropy();
+    double own = entropy(table_.total), given = 0.0;
+    for (std::uint64_t count : alone) own -= entropy(count);
+    for (std::uint64_t count : in_child) given += entropy(count);
+    for (std::uint64_t count : few) given -= entropy(count);
+    for (const auto& [cell, count] : many) given -= entropy(count);
+    return {own, given};
   }
 
   // By decreasing I(i; v) + H(v)/10, measured to leave few sets on the whole.
   std::vector<int> search_order() {
     std::vector<std::pair<double, int>> keys;
     for (int v : choice_.free) {
-      const double own = column_entropy(v, false);
-      keys.emplace_back(-(own - column_entropy(v, true) + 0.1 * own), v);
+      const auto [own, given_child] = column_entropies(v);
+      keys.emplace_back(-(own - given_child + 0.1 * own), v);
     }
     std::sort(keys.begin(), keys.end());
     std::vector<int> order;
@@ -371,7 +394,8 @@ class Descent {
   ChildCosts<Lane> costs_;
   std::vector<Level> levels_;
   double prior_reward_ = 0.0, log_arity_ = 0.0;
-  static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
+  static constexpr std::size_t kDense = 1 << 14;  // cells of two columns that are counted in an array
+  static constexpr double kNoticeable = 1e-4;     // smaller shares of a task are not reported
   PartDone* part_ = nullptr;
   std::size_t path_positions_[256] = {};
   std::vector<double> small_;  // [p * n + q]: the least cost known for the free parents p < q; p = q: for p alone
@@ -384,14 +408,18 @@ class Descent {
 template <class Lane>
 Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
   const int n = problem.question.n;
+  constexpr std::size_t kWhole = std::size_t(-1), kFew = 18;
   struct Task {
     int child;
-    std::size_t subtree;  // 0: the root; s: below the position s - 1
+    std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
   };
   std::vector<Task> tasks;
   for (int child = 0; child < n; ++child) {
     const NodeChoice& choice = problem.question.nodes[std::size_t(child)];
-    for (std::size_t s = 0; s <= (choice.max_free > 1 ? choice.free.size() : 0); ++s) tasks.push_back({child, s});
+    if (choice.free.size() <= kFew || choice.max_free < 2)
+      tasks.push_back({child, kWhole});
+    else
+      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
   }
   StopFlag stop;
   std::vector<Candidates> found(tasks.size(), Candidates(n));
@@ -408,7 +436,9 @@ Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const W
                 worker.descent = std::make_unique<Descent<Lane>>(problem, task.child, stop);
                 worker.child = task.child;
               }
-              if (task.subtree == 0)
+              if (task.subtree == kWhole)
+                worker.descent->whole(part);
+              else if (task.subtree == 0)
                 worker.descent->root();
               else
                 worker.descent->subtree(task.subtree - 1, part);
