@@ -67,11 +67,7 @@ def main() -> None:
     for name in sys.argv[1:] or ["wine", "insurance", "alarm"]:
         data = read_data(data_folder() / f"{name}.csv")
         frame = pd.read_csv(data_folder() / f"{name}.csv", dtype=str).astype("category")
-        no_options = dict.fromkeys(
-            ["bayes_factor", "epsilon", "equivalent_sample_size", "forbidden_edges", "required_edges", "tiers",
-             "max_parents", "prior"]
-        )  # fmt: skip
-        problem = _make_problem(data, score="bic", read_options={}, **no_options)
+        problem = _make_problem(data, score="bic")
         start = time.perf_counter()
         nodes, _, masks, n_scored = _run(problem, _estimate(problem, "descent"), 2, None, RULES)
         seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-// Counting many columns at once. A partition of the rows is refined by one column at a time (DESIGN fact F3), and at
+// Counting many columns at once. A partition of the rows is refined by one column at a time, and at
 // each set the counts of *all* columns that may come next are known: each row holds its weight at the lane of each of
 // its values, and adding up the rows of a cell, lane by lane, counts every column in it. One level down, only the rows
 // of the rarer states are added; the commonest state is what the cell above had, less the others.

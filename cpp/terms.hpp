@@ -1,5 +1,5 @@
 // Discrete scores as set functions: F(S) is a constant of S minus a sum over the seen cells of S of one term of the
-// cell's count (DESIGN fact F1), and cost(i, P) = F(P + i) - F(P).
+// cell's count, and cost(i, P) = F(P + i) - F(P).
 //
 //   penalised likelihood (BIC: w = ln(N)/2, AIC: w = 1)   F(S) = w * prod r_v - sum_c n_c ln(n_c / N)
 //   BDeu                                                  F(S) = - sum_c [lnGamma(a_S + n_c) - lnGamma(a_S)],

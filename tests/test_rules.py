@@ -31,23 +31,11 @@ each_case = pytest.mark.parametrize(
     EVERY_CASE,
     ids=[f"{s.name}-{getattr(s, 'equivalent_sample_size', '')}-{r}" for s, r in EVERY_CASE],
 )
-NOT_ASKED = dict.fromkeys(
-    (
-        "bayes_factor",
-        "epsilon",
-        "equivalent_sample_size",
-        "forbidden_edges",
-        "required_edges",
-        "tiers",
-        "max_parents",
-        "prior",
-    )
-)
 
 
 def evaluate(table, rules, engine, n_threads=1, **options):
     """The candidates, as a set of (node, cost, mask), and the number of local scores evaluated for them."""
-    problem = scoring._make_problem(table.dataset(), **{**NOT_ASKED, **options}, read_options={})
+    problem = scoring._make_problem(table.dataset(), **options)
     nodes, costs, masks, n_scored = scoring._run(problem, scoring._estimate(problem, engine), n_threads, None, rules)
     found = set(zip(nodes.tolist(), costs.tolist(), map(tuple, masks.tolist()), strict=True))
     assert len(found) == len(nodes)

@@ -916,19 +916,7 @@ def n_evaluated(data, rules, engine, **options):
 
 
 def evaluate(data, rules, engine, **options):
-    asked = dict.fromkeys(
-        (
-            "bayes_factor",
-            "epsilon",
-            "equivalent_sample_size",
-            "forbidden_edges",
-            "required_edges",
-            "tiers",
-            "max_parents",
-            "prior",
-        )
-    )
-    problem = scoring._make_problem(data, **{"score": "bic", **asked, **options}, read_options={})
+    problem = scoring._make_problem(data, **options)
     return scoring._run(problem, scoring._estimate(problem, engine), 1, None, rules)
 
 

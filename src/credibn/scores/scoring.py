@@ -116,7 +116,7 @@ def score_parent_sets(
         tiers=tiers,
         max_parents=max_parents,
         prior=prior,
-        read_options=read_options,
+        **read_options,
     )
     threads = _n_threads(n_threads)
     estimate = _estimate(problem, engine)
@@ -156,9 +156,7 @@ class ScoringEstimate:
     memory_bytes: int
 
 
-def estimate_scoring(
-    data: Any, *, prior: StructurePrior | None = None, engine: str = "auto", **options: Any
-) -> ScoringEstimate:
+def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> ScoringEstimate:
     """Predict the work and the memory of `score_parent_sets` with the same options, without scoring.
 
     Examples
@@ -167,34 +165,22 @@ def estimate_scoring(
     >>> estimate_scoring(np.arange(8).reshape(4, 2) % 3).n_sets
     4
     """
-    named = {
-        "score",
-        "bayes_factor",
-        "epsilon",
-        "equivalent_sample_size",
-        "forbidden_edges",
-        "required_edges",
-        "tiers",
-        "max_parents",
-    }
-    given = {key: options.pop(key, None) for key in named}
-    given["score"] = given["score"] or "bic"
-    return _estimate(_make_problem(data, prior=prior, read_options=options, **given), engine)
+    return _estimate(_make_problem(data, **options), engine)
 
 
 def _make_problem(
     data: Any,
     *,
-    score: str | SetScore | LocalScore,
-    bayes_factor: float | None,
-    epsilon: float | None,
-    equivalent_sample_size: float | None,
-    forbidden_edges: _EDGES | None,
-    required_edges: _EDGES | None,
-    tiers: Sequence[Iterable[str]] | None,
-    max_parents: int | Mapping[str, int] | None,
-    prior: StructurePrior | None,
-    read_options: dict[str, Any],
+    score: str | SetScore | LocalScore = "bic",
+    bayes_factor: float | None = None,
+    epsilon: float | None = None,
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: _EDGES | None = None,
+    required_edges: _EDGES | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    **read_options: Any,
 ) -> ScoringProblem:
     scorer = _resolve_score(score, equivalent_sample_size)
     gap = resolve_epsilon(bayes_factor, epsilon)
