@@ -144,7 +144,7 @@ class BGe:
                  |T_SS|^(a/2) / |R_SS|^((N + a)/2)
 
     T = t I with t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1), and R = T + S_N with S_N the centred
-    scatter matrix of the data. The prior mean nu is set to the sample means (as bnlearn does by default; a
+    scatter matrix of the data. The prior mean nu is set to the sample means (a
     fixed nu would make the answer depend on the zero of each scale), which removes the third term of their
     equation 4.
 
