@@ -1,6 +1,6 @@
-// The one file that knows Python: arrays in, arrays out, the GIL released while the core works.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// The bind files alone know Python: arrays in, arrays out, the GIL released while the core works. Here: scoring.
+#include "bind.hpp"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,36 +10,6 @@ namespace nb = nanobind;
 using namespace credibn;
 
 namespace {
-
-template <class T, int Dimensions>
-using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out = nb::ndarray<nb::numpy, T>;
-
-void require(bool holds, const char* message) {
-  if (!holds) throw nb::value_error(message);
-}
-
-// An argument that is never converted: narrowing a wider type would wrap around in silence.
-auto array(const char* name) {
-  return nb::arg(name).noconvert();
-}
-
-template <class T>
-Out<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Out<T>(owned->data(), shape.size(), shape.data(), owner);
-}
-
-// Ctrl-C is noticed here even where no progress is shown.
-Watch make_watch(const nb::object& callback) {
-  return [&callback](double fraction_done) {
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    return callback.is_none() || nb::cast<bool>(callback(fraction_done));
-  };
-}
 
 nb::object to_python(Candidates&& found) {
   const std::size_t m = found.costs.size(), words = std::size_t(found.words);
@@ -164,4 +134,6 @@ NB_MODULE(_core, module) {
   module.def("prune_set_costs", &prune_set_costs_py, nb::arg("set_costs"), nb::arg("n"), nb::arg("epsilon"),
              array("allowed"), array("required"), array("max_parents"), array("edge_costs"), array("floors"),
              array("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
+  bind_classes(module);
+  bind_subsets(module);
 }

@@ -1,4 +1,4 @@
-"""Brute-force twins of the scoring stage: slow, obvious, and sharing no code with the package.
+"""Brute-force twins of the scoring stage and of equivalence classes: slow, obvious, sharing no code with the package.
 
 Parent sets are sorted tuples of positions. Local costs (lower is better) are a list with, for each child, a
 dict from parent set to cost; only parent sets that the constraints allow are in it.
@@ -176,3 +176,130 @@ def rule_one_by_mask(set_costs: np.ndarray, child: int, epsilon: float) -> dict[
         with_v = np.array([mask for mask in range(1 << n) if mask >> v & 1])
         best[with_v] = np.minimum(best[with_v], best[with_v ^ 1 << v])
     return {int(mask): float(cost[mask]) for mask in masks if not best[mask] + epsilon < cost[mask]}
+
+
+# ----------------------------------------------------------------- Markov equivalence classes
+
+
+def markov_key(dag: Dag) -> tuple[frozenset, frozenset]:
+    """Skeleton and v-structures: equal for two networks exactly when they are equivalent (Verma & Pearl 1990)."""
+    skeleton = frozenset(frozenset((p, v)) for v, parents in enumerate(dag) for p in parents)
+    colliders = frozenset(
+        (frozenset((a, b)), v)
+        for v, parents in enumerate(dag)
+        for a, b in combinations(parents, 2)
+        if frozenset((a, b)) not in skeleton
+    )
+    return skeleton, colliders
+
+
+@cache
+def all_classes(n: int) -> tuple[tuple[Dag, ...], ...]:
+    """The networks on n <= 5 nodes, grouped into equivalence classes."""
+    members: dict[tuple, list[Dag]] = {}
+    for dag in all_dags(n):
+        members.setdefault(markov_key(dag), []).append(dag)
+    return tuple(tuple(group) for group in members.values())
+
+
+def class_of(dag: Dag) -> set[Dag]:
+    """All equivalent networks: those that turning covered edges leads to (Chickering 1995)."""
+    found, new = {dag}, [dag]
+    while new:
+        new = [turned for old in new for turned in covered_reversals(old)]
+        new = [turned for turned in dict.fromkeys(new) if turned not in found]
+        found.update(new)
+    return found
+
+
+def edges_of(dag: Dag) -> set[tuple[int, int]]:
+    return {(p, v) for v, parents in enumerate(dag) for p in parents}
+
+
+def cpdag(members: Sequence[Dag]) -> tuple[set[tuple[int, int]], set[frozenset]]:
+    """The edges that all members share, and the others without direction."""
+    compelled = set.intersection(*map(edges_of, members))
+    return compelled, {frozenset(edge) for edge in edges_of(members[0]) - compelled}
+
+
+def canonical_member(members: Sequence[Dag], rank: Sequence[int]) -> Dag:
+    """Visit the node with the most visited undirected neighbours, then of the smallest rank; edges go forward."""
+    compelled, undirected = cpdag(members)
+    n, order = len(members[0]), list[int]()
+    while len(order) < n:
+        labels = [sum(frozenset((v, u)) in undirected for u in order) for v in range(n)]
+        order.append(min((v for v in range(n) if v not in order), key=lambda v: (-labels[v], rank[v])))
+    forward = {(a, b) for k, a in enumerate(order) for b in order[k + 1 :] if frozenset((a, b)) in undirected}
+    return tuple(tuple(sorted(p for p, child in compelled | forward if child == v)) for v in range(n))
+
+
+def count_orientations(nodes: frozenset[int], edges: frozenset[frozenset]) -> int:
+    """Acyclic orientations of a connected chordal graph without v-structures, by their source (He, Jia & Yu 2015).
+
+    From the source on, rule 1 (a -> b - c, a and c not joined: b -> c) and rule 2 (a -> b -> c, a - c: a -> c) of Meek
+    (1995) leave undirected components, which are independent.
+    """
+    return _count_orientations(nodes, frozenset(edge for edge in edges if edge <= nodes))
+
+
+@cache
+def _count_orientations(nodes: frozenset[int], edges: frozenset[frozenset]) -> int:
+    if len(nodes) == 1:
+        return 1
+    joined = {v: {u for u in nodes if frozenset((u, v)) in edges} for v in nodes}
+    total = 0
+    for source in nodes:
+        directed = {(source, v) for v in joined[source]}
+        while True:
+            free = {(b, c) for b in nodes for c in joined[b]} - directed - {(c, b) for b, c in directed}
+            rule_1 = {(b, c) for b, c in free if any((a, b) in directed and a not in joined[c] for a in nodes - {c})}
+            rule_2 = {(a, c) for a, c in free if any((a, b) in directed and (b, c) in directed for b in nodes)}
+            if not rule_1 | rule_2:
+                break
+            directed |= rule_1 | rule_2
+        product, left = 1, set(nodes) - {source}
+        while left:
+            part = {left.pop()}
+            while grown := {c for b, c in free if b in part} - part:
+                part |= grown
+            left -= part
+            product *= count_orientations(frozenset(part), edges)
+        total += product
+    return total
+
+
+def all_networks_of_six() -> np.ndarray:
+    """The parents of each node, as bits, in all 3,781,503 networks on 6 nodes: shape (k, 6)."""
+    pairs, found = list(combinations(range(6), 2)), []
+    inner = np.zeros((3**12, 6), dtype=np.uint8)  # each pair: no edge, forwards, backwards
+    for k, (a, b) in enumerate(pairs[:12]):
+        digit = np.arange(3**12) // 3**k % 3
+        inner[:, b] |= ((digit == 1) << a).astype(np.uint8)
+        inner[:, a] |= ((digit == 2) << b).astype(np.uint8)
+    for digits in np.ndindex(3, 3, 3):
+        masks = inner.copy()
+        for digit, (a, b) in zip(digits, pairs[12:], strict=True):
+            masks[:, b] |= (digit == 1) << a
+            masks[:, a] |= (digit == 2) << b
+        left = np.full(len(masks), 63, dtype=np.uint8)
+        for _ in range(6):
+            roots = np.zeros_like(left)
+            for v in range(6):
+                roots |= (((masks[:, v] & left) == 0) << v).astype(np.uint8)
+            left &= ~roots
+        found.append(masks[left == 0])
+    return np.concatenate(found)
+
+
+def markov_keys_of_six(masks: np.ndarray) -> np.ndarray:
+    """`markov_key` of networks on 6 nodes as two numbers: skeleton and v-structures; shape (k, 2)."""
+    edge = {(p, v): masks[:, v] >> p & 1 for p in range(6) for v in range(6)}
+    joined = {(a, b): edge[a, b] | edge[b, a] for a, b in combinations(range(6), 2)}
+    keys, shift = np.zeros((2, len(masks)), dtype=np.uint64), 0
+    for k, (a, b) in enumerate(joined):
+        keys[0] |= joined[a, b].astype(np.uint64) << np.uint64(k)
+        for v in set(range(6)) - {a, b}:
+            collider = edge[a, v] & edge[b, v] & (joined[a, b] ^ 1)
+            keys[1] |= collider.astype(np.uint64) << np.uint64(shift)
+            shift += 1
+    return keys.T

@@ -48,3 +48,30 @@ def prune_set_costs(
     n_threads: int,
     watch: Watch,
 ) -> Candidates | None: ...
+def class_forms(
+    masks: NDArray[np.uint64], rank: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]: ...
+def are_canonical(masks: NDArray[np.uint64], rank: NDArray[np.int64]) -> NDArray[np.uint8]: ...
+def group_by_class(masks: NDArray[np.uint64]) -> NDArray[np.int64]: ...
+
+class ClassMembers:
+    def __init__(self, masks: NDArray[np.uint64]) -> None: ...
+    def next(self, limit: int) -> NDArray[np.uint64]: ...
+
+def search_subsets(
+    offsets: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    masks: NDArray[np.uint64],
+    width: float,
+    tie: float,
+    by_class: bool,
+    max_rows: int | None,
+    max_networks: int | None,
+    max_bytes: int | None,
+    size_words: int,
+    n_threads: int,
+    watch: Callable[[float], bool] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint64], float, bool, float, dict[str, int]]: ...
+def subset_search_size(
+    offsets: NDArray[np.int64], costs: NDArray[np.float64], masks: NDArray[np.uint64]
+) -> tuple[int, int]: ...

@@ -1,0 +1,207 @@
+// Equivalence classes for Python. A network is n rows of mask words; everything from outside is checked here.
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <type_traits>
+#include <unordered_set>
+#include <variant>
+
+#include "bind.hpp"
+#include "classes.hpp"
+
+namespace nb = nanobind;
+using namespace credibn;
+
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+constexpr std::size_t kRowsPerLook = 1 << 12;  // between two looks for Ctrl-C
+constexpr std::size_t kMembersReserved = 1 << 16;
+
+template <class Work>
+auto with_width(std::size_t words, const Work& work) {
+  if (words == 1) return work(std::integral_constant<int, 1>());
+  if (words == 2) return work(std::integral_constant<int, 2>());
+  return work(std::integral_constant<int, 4>());
+}
+
+void require_shape(std::size_t n, std::size_t words) {
+  require(n >= 1 && n <= 255, "the core takes 1 to 255 nodes");
+  require(words == (n + 63) / 64, "masks need one word for every 64 nodes");
+}
+
+template <int W>
+void read_network(const std::uint64_t* from, std::size_t words, std::vector<Bits<W>>& parents) {
+  const int n = int(parents.size());
+  for (int v = 0; v < n; ++v) {
+    Bits<W>& mask = parents[std::size_t(v)] = Bits<W>();
+    for (std::size_t k = 0; k < words; ++k) mask.words[k] = *from++;
+    if (mask.test(v) || !mask.is_subset_of(Bits<W>::first(n)))
+      throw std::invalid_argument("a parent set holds its own child or an unknown node");
+  }
+  if (!is_acyclic(parents.data(), n)) throw std::invalid_argument("a network has a directed cycle");
+}
+
+template <int W>
+void append(const Bits<W>* masks, std::size_t n, std::size_t words, Words& to) {
+  static_assert(sizeof(Bits<W>) == W * sizeof(std::uint64_t));
+  if (words == W) {
+    const std::uint64_t* from = masks->words.data();
+    to.insert(to.end(), from, from + n * words);
+    return;
+  }
+  for (std::size_t v = 0; v < n; ++v)
+    to.insert(to.end(), masks[v].words.begin(), masks[v].words.begin() + std::ptrdiff_t(words));
+}
+
+// Calls visit(row, parents) for each network, without the GIL, after the class has analysed it.
+template <int W, class Visit>
+void each_class(const In<std::uint64_t, 3>& masks, EquivalenceClass<W>& classes, const Visit& visit) {
+  const std::size_t k = masks.shape(0), n = masks.shape(1), words = masks.shape(2);
+  const nb::object no_callback = nb::none();
+  const Watch watch = make_watch(no_callback);
+  nb::gil_scoped_release release;
+  std::vector<Bits<W>> parents(n);
+  for (std::size_t row = 0; row < k; ++row) {
+    if (row % kRowsPerLook == kRowsPerLook - 1) watch(double(row) / double(k));
+    read_network(masks.data() + row * n * words, words, parents);
+    classes.analyse(parents.data());
+    visit(row, parents.data());
+  }
+}
+
+std::vector<int> rank_of(const In<std::int64_t, 1>& rank, std::size_t n) {
+  require(rank.shape(0) == n, "the rank needs one number for each node");
+  std::vector<int> ranks;
+  std::vector<char> is_taken(n);
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::int64_t r = rank.data()[v];
+    require(r >= 0 && r < std::int64_t(n) && !is_taken[std::size_t(r)], "the rank must be a permutation of 0..n-1");
+    is_taken[std::size_t(r)] = 1;
+    ranks.push_back(int(r));
+  }
+  return ranks;
+}
+
+nb::object class_forms_py(const In<std::uint64_t, 3>& masks, const In<std::int64_t, 1>& rank) {
+  const std::size_t k = masks.shape(0), n = masks.shape(1), words = masks.shape(2);
+  require_shape(n, words);
+  const std::vector<int> ranks = rank_of(rank, n);
+  Words canonical, compelled, undirected;
+  std::vector<BigCount> counts;
+  std::size_t size_words = 1;
+  with_width(words, [&](auto width) {
+    constexpr int W = decltype(width)::value;
+    EquivalenceClass<W> classes{int(n)};
+    std::vector<Bits<W>> member(n);
+    each_class(masks, classes, [&](std::size_t, const Bits<W>*) {
+      classes.member(ranks.data(), member.data());
+      append(member.data(), n, words, canonical);
+      append(classes.compelled(), n, words, compelled);
+      append(classes.undirected(), n, words, undirected);
+      counts.push_back(classes.size());
+      size_words = std::max(size_words, counts.back().n_words());
+    });
+  });
+  Words sizes(k * size_words);
+  for (std::size_t row = 0; row < k; ++row) counts[row].to_words(sizes.data() + row * size_words, size_words);
+  return nb::make_tuple(to_numpy(std::move(canonical), {k, n, words}), to_numpy(std::move(compelled), {k, n, words}),
+                        to_numpy(std::move(undirected), {k, n, words}), to_numpy(std::move(sizes), {k, size_words}));
+}
+
+nb::object are_canonical_py(const In<std::uint64_t, 3>& masks, const In<std::int64_t, 1>& rank) {
+  const std::size_t k = masks.shape(0), n = masks.shape(1), words = masks.shape(2);
+  require_shape(n, words);
+  const std::vector<int> ranks = rank_of(rank, n);
+  std::vector<std::uint8_t> found(k);
+  with_width(words, [&](auto width) {
+    constexpr int W = decltype(width)::value;
+    EquivalenceClass<W> classes{int(n)};
+    each_class(masks, classes, [&](std::size_t row, const Bits<W>* parents) {
+      found[row] = classes.is_canonical(ranks.data(), parents);
+    });
+  });
+  return nb::cast(to_numpy(std::move(found), {k}));
+}
+
+nb::object group_by_class_py(const In<std::uint64_t, 3>& masks) {
+  const std::size_t k = masks.shape(0), n = masks.shape(1), words = masks.shape(2);
+  require_shape(n, words);
+  std::vector<int> rank(n);
+  for (std::size_t v = 0; v < n; ++v) rank[v] = int(v);
+  std::vector<std::int64_t> groups(k);
+  with_width(words, [&](auto width) {
+    constexpr int W = decltype(width)::value;
+    // The canonical members of the groups one after another, and a set of their numbers that compares what they name.
+    std::vector<Bits<W>> keys;
+    auto hash = [&](std::size_t group) {
+      std::uint64_t h = 0;
+      for (std::size_t v = 0; v < n; ++v) h = h * 0x9e3779b97f4a7c15ULL + keys[group * n + v].hash();
+      return std::size_t(h ^ h >> 32);
+    };
+    auto equal = [&](std::size_t a, std::size_t b) {
+      const auto of_a = keys.begin() + std::ptrdiff_t(a * n);
+      return std::equal(of_a, of_a + std::ptrdiff_t(n), keys.begin() + std::ptrdiff_t(b * n));
+    };
+    std::unordered_set<std::size_t, decltype(hash), decltype(equal)> known(1024, hash, equal);
+    EquivalenceClass<W> classes{int(n)};
+    each_class(masks, classes, [&](std::size_t row, const Bits<W>*) {
+      const std::size_t next = known.size();
+      keys.resize((next + 1) * n);
+      classes.member(rank.data(), keys.data() + next * n);
+      groups[row] = std::int64_t(*known.insert(next).first);
+    });
+  });
+  return nb::cast(to_numpy(std::move(groups), {k}));
+}
+
+// Two threads may ask one listing for its next members: each gets different ones.
+class Listing {
+ public:
+  explicit Listing(const In<std::uint64_t, 2>& masks) : n_(masks.shape(0)), words_(masks.shape(1)) {
+    require_shape(n_, words_);
+    with_width(words_, [&](auto width) {
+      constexpr int W = decltype(width)::value;
+      std::vector<Bits<W>> parents(n_);
+      read_network(masks.data(), words_, parents);
+      EquivalenceClass<W> classes{int(n_)};
+      classes.analyse(parents.data());
+      members_ = std::make_unique<ClassMembers<W>>(classes);
+    });
+  }
+  nb::object next(std::int64_t limit) {
+    require(limit >= 1, "the limit must be 1 or more");
+    Words found;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard lock(mutex_);
+      std::visit([&](auto& members) { list(*members, std::size_t(limit), found); }, members_);
+    }
+    const std::size_t j = found.size() / (n_ * words_);
+    return nb::cast(to_numpy(std::move(found), {j, n_, words_}));
+  }
+
+ private:
+  template <int W>
+  void list(ClassMembers<W>& members, std::size_t limit, Words& found) {
+    found.reserve(std::min(limit, kMembersReserved) * n_ * words_);
+    for (; limit > 0 && members.current(); --limit, members.next()) append(members.current(), n_, words_, found);
+  }
+
+  std::size_t n_, words_;
+  std::variant<std::unique_ptr<ClassMembers<1>>, std::unique_ptr<ClassMembers<2>>, std::unique_ptr<ClassMembers<4>>>
+      members_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+void credibn::bind_classes(nb::module_& module) {
+  module.def("class_forms", &class_forms_py, array("masks"), array("rank"));
+  module.def("are_canonical", &are_canonical_py, array("masks"), array("rank"));
+  module.def("group_by_class", &group_by_class_py, array("masks"));
+  nb::class_<Listing>(module, "ClassMembers")
+      .def(nb::init<const In<std::uint64_t, 2>&>(), array("masks"))
+      .def("next", &Listing::next, nb::arg("limit"));
+}

@@ -1,0 +1,170 @@
+// The networks (or classes) found so far, and the cost up to which more are wanted. The limit falls when a cheaper
+// network is found (credible means: within epsilon of the best) and when a quota is full (only the best are kept, with
+// all that tie with the last of them), so the engines read it often: one mechanism serves the credible set, the k best
+// and bounded memory.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+namespace credibn {
+
+struct Quota {
+  static constexpr std::uint64_t kNone = ~std::uint64_t(0);
+  std::uint64_t max_rows = kNone;      // networks or classes, whichever a row stands for
+  std::uint64_t max_networks = kNone;  // members of all classes together
+  std::uint64_t max_bytes = kNone;
+};
+
+// Thrown when even the rows that tie with the best do not fit into the memory quota.
+struct Full : std::exception {
+  const char* what() const noexcept override { return "the memory quota is full"; }
+};
+
+// Rows of equal width: one candidate position for each node, a cost, and the class size in words.
+struct Rows {
+  Rows(std::size_t n, std::size_t size_words) : n_(n), size_words_(size_words) {}
+
+  std::size_t count() const { return costs.size(); }
+  std::size_t bytes() const { return count() * (4 * n_ + 8 * size_words_ + 8); }
+  const std::uint32_t* row(std::size_t k) const { return choices.data() + k * n_; }
+  const std::uint64_t* size(std::size_t k) const { return sizes.data() + k * size_words_; }
+  void add(const std::uint32_t* row, double cost, const std::uint64_t* size) {
+    choices.insert(choices.end(), row, row + n_);
+    costs.push_back(cost);
+    sizes.insert(sizes.end(), size, size + size_words_);
+  }
+  void append(const Rows& other) {
+    choices.insert(choices.end(), other.choices.begin(), other.choices.end());
+    costs.insert(costs.end(), other.costs.begin(), other.costs.end());
+    sizes.insert(sizes.end(), other.sizes.begin(), other.sizes.end());
+  }
+  void clear() {
+    choices.clear();
+    costs.clear();
+    sizes.clear();
+  }
+  // The number of networks that row k stands for, or the largest number where it does not fit.
+  std::uint64_t members(std::size_t k) const {
+    for (std::size_t w = 1; w < size_words_; ++w)
+      if (size(k)[w]) return Quota::kNone;
+    return size_words_ ? size(k)[0] : 1;
+  }
+
+  std::size_t n_, size_words_;
+  std::vector<std::uint32_t> choices;
+  std::vector<double> costs;
+  std::vector<std::uint64_t> sizes;
+};
+
+class Collection {
+ public:
+  // width: the gap above the best cost that is still credible, tolerance included; tie: what counts as equal.
+  Collection(std::size_t n, std::size_t size_words, double width, double tie, Quota quota)
+      : quota_(quota), width_(width), tie_(tie), rows_(n, size_words) {}
+
+  // Only costs up to here are wanted.
+  double limit() const { return limit_.load(std::memory_order_relaxed); }
+  double best() const { return best_.load(std::memory_order_relaxed); }
+  // Whether a quota has lowered the limit: then some credible network may be missing.
+  bool is_cut() const { return limit() < best() + width_; }
+  std::size_t count() const { return rows_.count(); }
+  std::size_t size_words() const { return rows_.size_words_; }
+  const Rows& rows() const { return rows_; }
+
+  // A network of this cost exists.
+  void know(double cost) {
+    std::lock_guard lock(mutex_);
+    know_locked(cost);
+  }
+  void take(Rows& batch) {
+    std::lock_guard lock(mutex_);
+    for (double cost : batch.costs) know_locked(cost);
+    rows_.append(batch);
+    batch.clear();
+    if (is_over(2)) drop_worst();
+  }
+  // Leaves only what is wanted, the best first, equal costs in increasing order of their rows.
+  void finish() {
+    drop_worst();
+    std::vector<std::size_t> order = kept();
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      if (rows_.costs[a] != rows_.costs[b]) return rows_.costs[a] < rows_.costs[b];
+      return std::lexicographical_compare(rows_.row(a), rows_.row(a) + rows_.n_, rows_.row(b), rows_.row(b) + rows_.n_);
+    });
+    reorder(order);
+  }
+
+ private:
+  void know_locked(double cost) {
+    if (cost >= best()) return;
+    best_.store(cost, std::memory_order_relaxed);
+    lower(cost + width_);
+  }
+  void lower(double limit) { limit_.store(std::min(limit, limit_.load()), std::memory_order_relaxed); }
+  // Whether the rows fill `times` the quota. Twice as much is let through before the worst half is dropped, so that
+  // dropping costs little for each row.
+  bool is_over(std::uint64_t times) {
+    if (rows_.count() < 1024) return false;
+    if (rows_.bytes() / times > quota_.max_bytes / 2 || rows_.count() / times > quota_.max_rows) return true;
+    if (quota_.max_networks == Quota::kNone) return false;
+    for (; n_seen_ < rows_.count(); ++n_seen_) {
+      const std::uint64_t members = rows_.members(n_seen_);
+      n_networks_ = members > Quota::kNone - n_networks_ ? Quota::kNone : n_networks_ + members;
+    }
+    return n_networks_ / times > quota_.max_networks;
+  }
+  std::vector<std::size_t> kept() const {
+    std::vector<std::size_t> order;
+    for (std::size_t k = 0; k < rows_.count(); ++k)
+      if (rows_.costs[k] <= limit()) order.push_back(k);
+    return order;
+  }
+  void drop_worst() {
+    std::vector<std::size_t> order = kept();
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return rows_.costs[a] < rows_.costs[b]; });
+    const std::uint64_t row_bytes = 4 * rows_.n_ + 8 * rows_.size_words_ + 8;
+    const std::uint64_t by_memory = quota_.max_bytes == Quota::kNone ? Quota::kNone : quota_.max_bytes / 2 / row_bytes;
+    const std::uint64_t most = std::max<std::uint64_t>(1, std::min(quota_.max_rows, by_memory));
+    std::uint64_t networks = 0;
+    std::size_t end = 0;  // rows up to the first that fills a quota
+    while (end < order.size() && end < most && networks < quota_.max_networks) {
+      const std::uint64_t members = rows_.members(order[end++]);
+      networks = members > Quota::kNone - networks ? Quota::kNone : networks + members;
+    }
+    if (end > 0 && end < order.size()) {
+      const double last = rows_.costs[order[end - 1]] + tie_;
+      while (end < order.size() && rows_.costs[order[end]] <= last) ++end;
+      lower(last);
+    }
+    order.resize(end);
+    std::sort(order.begin(), order.end());
+    reorder(order);
+    if (rows_.count() > by_memory) throw Full();
+  }
+  void reorder(const std::vector<std::size_t>& order) {
+    Rows sorted(rows_.n_, rows_.size_words_);
+    sorted.choices.reserve(order.size() * rows_.n_);
+    sorted.costs.reserve(order.size());
+    sorted.sizes.reserve(order.size() * rows_.size_words_);
+    for (std::size_t k : order) sorted.add(rows_.row(k), rows_.costs[k], rows_.size(k));
+    rows_ = std::move(sorted);
+    n_seen_ = n_networks_ = 0;
+  }
+
+  Quota quota_;
+  double width_, tie_;
+  std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
+  Rows rows_;
+  std::uint64_t n_seen_ = 0, n_networks_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace credibn

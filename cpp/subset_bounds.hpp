@@ -1,0 +1,228 @@
+// Dynamic programming over sets of nodes (Silander and Myllymäki 2006): how cheaply any set that comes first in a
+// topological order can be completed. The bound is exact, so a search that places nodes in topological order never
+// enters a set from which no credible network can be reached.
+//
+// best(v, S): the cheapest candidate of v with parents inside S, kept as a position in v's sorted list: 2 bytes (4 where
+// a node has 65,535 candidates or more) for each set of variables that occur in some candidate of v, often far fewer than
+// n - 1. completion(S): the least cost of all nodes outside S when S comes first. Memory: these positions and 2^n doubles;
+// time: n * 2^(n-1) look-ups, and a sweep for the minimum over subsets of each node's own lattice.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "choices.hpp"
+#include "large_array.hpp"
+#include "progress.hpp"
+
+namespace credibn {
+
+using Subset = std::uint32_t;  // of at most 31 nodes
+
+inline constexpr int kMostSubsetNodes = 31;
+
+inline Subset all_of(int n) {
+  return Subset((std::uint64_t(1) << n) - 1);
+}
+
+// The nodes that take part: a node with one candidate, the empty set, that is nobody's parent is settled beforehand.
+template <int W>
+std::vector<int> connected_nodes(const Choices<W>& choices) {
+  Bits<W> taking_part;
+  for (int v = 0; v < choices.n(); ++v) {
+    if (choices.size(v) > 1) taking_part.set(v);
+    for (std::size_t k = 0; k < choices.size(v); ++k) {
+      taking_part |= choices.parents(v, k);
+      if (choices.parents(v, k).any()) taking_part.set(v);
+    }
+  }
+  std::vector<int> nodes;
+  taking_part.each([&](int v) { nodes.push_back(v); });
+  return nodes;
+}
+
+// The candidates of the nodes that take part, renumbered 0 .. n - 1.
+struct SubsetChoices {
+  int n = 0;
+  std::vector<int> nodes;                  // their numbers outside
+  std::vector<std::vector<double>> costs;  // ascending for each node
+  std::vector<std::vector<Subset>> masks;
+
+  template <int W>
+  explicit SubsetChoices(const Choices<W>& choices) : nodes(connected_nodes(choices)) {
+    n = int(nodes.size());
+    if (n > kMostSubsetNodes) throw std::invalid_argument("too many nodes for a search over subsets");
+    for (int v : nodes) {
+      costs.emplace_back(choices.costs(v), choices.costs(v) + choices.size(v));
+      std::vector<Subset> of_node;
+      for (std::size_t k = 0; k < choices.size(v); ++k) {
+        Subset mask = 0;
+        for (int j = 0; j < n; ++j)
+          if (choices.parents(v, k).test(nodes[std::size_t(j)])) mask |= Subset(1) << j;
+        of_node.push_back(mask);
+      }
+      masks.push_back(std::move(of_node));
+    }
+  }
+  // All that occur in some candidate of v.
+  Subset possible_parents(int v) const {
+    Subset sum = 0;
+    for (Subset mask : masks[std::size_t(v)]) sum |= mask;
+    return sum;
+  }
+};
+
+// The position of a set within the lattice of a node's possible parents: its other members are squeezed out.
+class Squeeze {
+ public:
+  explicit Squeeze(Subset kept) : n_kept_(std::popcount(kept)) {
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      for (Subset value = 0; value < 256; ++value) tables_[byte][value] = squeeze(value << (8 * byte), kept);
+  }
+  std::size_t operator()(Subset set) const {
+    return tables_[0][set & 255] | tables_[1][set >> 8 & 255] | tables_[2][set >> 16 & 255] | tables_[3][set >> 24];
+  }
+  std::size_t size() const { return std::size_t(1) << n_kept_; }
+
+ private:
+  static Subset squeeze(Subset set, Subset kept) {
+    Subset result = 0;
+    for (int place = 0; kept; kept &= kept - 1, ++place) result |= (set >> std::countr_zero(kept) & 1) << place;
+    return result;
+  }
+  int n_kept_;
+  std::array<std::array<Subset, 256>, 4> tables_;
+};
+
+// Replaces each element by the least over the subsets of its index. Halves first, so that all but the last few merges
+// happen in the cache.
+template <class T>
+void sweep_minimum(T* values, std::size_t size) {
+  constexpr std::size_t kSmall = 256;
+  if (size > kSmall) {
+    sweep_minimum(values, size / 2);
+    sweep_minimum(values + size / 2, size / 2);
+    for (std::size_t i = 0; i < size / 2; ++i) values[size / 2 + i] = std::min(values[size / 2 + i], values[i]);
+    return;
+  }
+  for (std::size_t half = 1; half < size; half *= 2)
+    for (std::size_t first = 0; first < size; first += 2 * half)
+      for (std::size_t i = first; i < first + half; ++i) values[half + i] = std::min(values[half + i], values[i]);
+}
+
+// Position is std::uint16_t or std::uint32_t.
+template <class Position>
+class SubsetBounds {
+ public:
+  static std::size_t bytes(const SubsetChoices& choices) {
+    std::size_t sum = std::size_t(8) << choices.n;
+    for (int v = 0; v < choices.n; ++v) sum += sizeof(Position) << std::popcount(choices.possible_parents(v));
+    return sum;
+  }
+
+  SubsetBounds(const SubsetChoices& choices, unsigned n_threads, const Watch& watch)
+      : choices_(choices), n_(choices.n), completion_(std::size_t(1) << n_) {
+    find_best(n_threads, stage_of(watch, 0.0, 0.3));
+    find_completions(n_threads, stage_of(watch, 0.3, 0.7));
+  }
+  double completion(Subset set) const { return completion_[set]; }
+  // One optimal network, as the position of each node's candidate; empty where constraints leave no network.
+  std::vector<std::uint32_t> optimum() const {
+    std::vector<std::uint32_t> chosen(choices_.nodes.size());
+    if (completion_[0] == std::numeric_limits<double>::infinity()) return {};
+    for (Subset placed = 0; placed + 1 < completion_.size();) {
+      int next = -1;
+      double least = std::numeric_limits<double>::infinity();
+      for (int v = 0; v < n_; ++v) {
+        if (placed >> v & 1) continue;
+        const double cost = costs_[std::size_t(v)][best(v, placed)] + completion_[placed | Subset(1) << v];
+        if (cost < least) least = cost, next = v;
+      }
+      chosen[std::size_t(next)] = best(next, placed);
+      placed |= Subset(1) << next;
+    }
+    return chosen;
+  }
+  // The number of v's candidates where none fits.
+  Position best(int v, Subset set) const { return best_[std::size_t(v)][squeezes_[std::size_t(v)](set)]; }
+
+ private:
+  static constexpr int kBlockBits = 12;
+
+  void find_best(unsigned n_threads, const Watch& watch) {
+    for (int v = 0; v < n_; ++v) {
+      squeezes_.emplace_back(choices_.possible_parents(v));
+      costs_.push_back(choices_.costs[std::size_t(v)]);
+      costs_.back().push_back(std::numeric_limits<double>::infinity());
+    }
+    best_.resize(std::size_t(n_));
+    StopFlag stop;
+    run_tasks(std::size_t(n_), n_threads, watch, stop, [&](std::size_t v, unsigned, PartDone&) {
+      const auto& masks = choices_.masks[v];
+      best_[v] = LargeArray<Position>(squeezes_[v].size());
+      std::fill_n(best_[v].data(), best_[v].size(), Position(masks.size()));
+      for (std::size_t k = masks.size(); k-- > 0;) best_[v][squeezes_[v](masks[k])] = Position(k);
+      sweep_minimum(best_[v].data(), best_[v].size());
+    });
+  }
+  // In blocks of sets that share their high bits. A block needs those with one more high bit: all blocks with the same
+  // number of high bits are independent.
+  void find_completions(unsigned n_threads, const Watch& watch) {
+    const int low = std::min(n_, kBlockBits), high = n_ - low;
+    std::vector<std::vector<Subset>> levels(std::size_t(high) + 1);
+    for (Subset block = 0; block < Subset(1) << high; ++block)
+      levels[std::size_t(std::popcount(block))].push_back(block << low);
+    std::vector<std::vector<Subset>> places;  // of the low bits in each node's lattice
+    for (int v = 0; v < n_; ++v) {
+      auto& of_node = places.emplace_back(std::size_t(1) << low);
+      for (Subset s = 0; s < of_node.size(); ++s) of_node[s] = Subset(squeezes_[std::size_t(v)](s));
+    }
+    const double n_blocks = double(Subset(1) << high);
+    for (std::size_t level = levels.size(), done = 0; level-- > 0;) {
+      const auto& blocks = levels[level];
+      StopFlag stop;
+      run_tasks(blocks.size(), n_threads, stage_of(watch, double(done) / n_blocks, double(blocks.size()) / n_blocks),
+                stop, [&](std::size_t k, unsigned, PartDone&) { complete_block(blocks[k], low, places); });
+      done += blocks.size();
+    }
+  }
+  void complete_block(Subset first, int low, const std::vector<std::vector<Subset>>& places) {
+    const std::size_t size = std::size_t(1) << low;
+    double* values = completion_.data() + first;
+    std::fill(values, values + size, std::numeric_limits<double>::infinity());
+    if (first + size == completion_.size()) values[size - 1] = 0.0;
+    std::array<const Position*, kBlockBits> best_of;
+    for (int v = 0; v < n_; ++v) {
+      if (first >> v & 1) continue;
+      const Position* best = best_[std::size_t(v)].data() + squeezes_[std::size_t(v)](first);
+      if (v < low) {
+        best_of[std::size_t(v)] = best;
+        continue;
+      }
+      const double* after = completion_.data() + (first | Subset(1) << v);
+      const double* costs = costs_[std::size_t(v)].data();
+      const Subset* place = places[std::size_t(v)].data();
+      for (std::size_t s = 0; s < size; ++s) values[s] = std::min(values[s], costs[best[place[s]]] + after[s]);
+    }
+    for (std::size_t s = size; s-- > 0;) {
+      double least = values[s];
+      for (std::size_t v = 0; v < std::size_t(low); ++v)
+        if (!(s >> v & 1))
+          least = std::min(least, costs_[v][best_of[v][places[v][s]]] + values[s | std::size_t(1) << v]);
+      values[s] = least;
+    }
+  }
+
+  const SubsetChoices& choices_;
+  int n_;
+  std::vector<Squeeze> squeezes_;
+  std::vector<std::vector<double>> costs_;  // with infinity for "none fits" behind the last
+  std::vector<LargeArray<Position>> best_;
+  LargeArray<double> completion_;
+};
+
+}  // namespace credibn

@@ -1,0 +1,381 @@
+// Lists all networks below a cost with the exact bounds of SubsetBounds.
+//
+// A network has one decomposition into layers: its sources, the sources of what is left, and so on; each node of a layer
+// has a parent in the layer before. Layers are chosen from the sources on. With S placed, choosing a layer L costs at
+// least the chosen parent sets plus completion(S + L), which only grows with L, so a subset is refused as soon as it is
+// too dear. A node that is left out of the layer must have a parent outside S (else it would belong to this layer or an
+// earlier one): its regret, the least by which such a parent set is dearer than its own best subset, can be added for
+// all of them together, since dropping parents never makes a cycle.
+//
+// By class, a node is refused when one of its edges u -> v is covered (parents(v) = parents(u) + u) and u has the larger
+// rank: the canonical member of a class has no such edge.
+#pragma once
+
+#include <memory>
+
+#include "bound_table.hpp"
+#include "recorder.hpp"
+#include "subset_bounds.hpp"
+
+namespace credibn {
+
+struct SearchStatistics {
+  std::uint64_t n_layers = 0, n_dead_ends = 0, n_complete = 0, n_bounds = 0;
+};
+
+// For each node its parent sets by how much dearer they are than their best subset.
+class Regrets {
+ public:
+  explicit Regrets(const SubsetChoices& choices) : by_regret_(std::size_t(choices.n)) {
+    for (std::size_t v = 0; v < by_regret_.size(); ++v) {
+      const auto& masks = choices.masks[v];
+      for (std::size_t k = 0; k < masks.size(); ++k) {
+        std::size_t j = 0;  // the cheapest subset comes first
+        while (masks[j] & ~masks[k]) ++j;
+        by_regret_[v].push_back({choices.costs[v][k] - choices.costs[v][j], masks[k]});
+      }
+      std::stable_sort(by_regret_[v].begin(), by_regret_[v].end(),
+                       [](const Regret& a, const Regret& b) { return a.value < b.value; });
+    }
+  }
+  // The least regret of v when it must have a parent outside the set; infinite where that exceeds `most`.
+  double beyond(int v, Subset set, double most) const {
+    for (const Regret& regret : by_regret_[std::size_t(v)]) {
+      if (regret.value > most) break;
+      if (regret.parents & ~set) return regret.value;
+    }
+    return std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  struct Regret {
+    double value;
+    Subset parents;
+  };
+  std::vector<std::vector<Regret>> by_regret_;
+};
+
+// Tells whether the placed nodes can be completed at a given cost when each node of the next layer must have a parent in
+// the last one: the exact test for a search by layers, which then has no dead ends (by class: few). Each answer bounds
+// the least such cost from above or from below, and is remembered. One for each thread.
+template <class Position>
+class LayerBounds {
+ public:
+  LayerBounds(const SubsetChoices& choices, const SubsetBounds<Position>& bounds, const Regrets& regrets)
+      : choices_(choices), bounds_(bounds), regrets_(regrets), levels_(std::size_t(choices.n) + 1) {}
+
+  bool can_complete(Subset placed, Subset layer, double room) { return complete(placed, layer, room, 0) <= room; }
+  std::size_t size() const { return known_.size(); }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  struct Open {
+    int node;
+    double regret, cost;
+  };
+  struct Level {
+    Subset placed = 0;
+    double room = 0.0, left_out = 0.0;
+    std::vector<Open> open;
+  };
+
+  // The cost of some completion that costs at most `room`; infinite where there is none.
+  double complete(Subset placed, Subset layer, double room, int depth) {
+    const double bound = bounds_.completion(placed);
+    if (bound > room) return kInfinity;
+    if (placed == all_of(choices_.n)) return bound;
+    const std::uint64_t key = std::uint64_t(placed) << 32 | layer;
+    if (const TwoBounds* known = known_.find(key)) {
+      if (known->possible <= room) return known->possible;
+      if (known->impossible >= room) return kInfinity;
+    }
+    Level& level = levels_[std::size_t(depth)];
+    level.placed = placed;
+    level.room = room;
+    level.left_out = 0.0;
+    level.open.clear();
+    for (int v = 0; v < choices_.n; ++v) {
+      if (placed >> v & 1) continue;
+      const double regret = regrets_.beyond(v, placed, room - bound);
+      const double cost = cheapest(v, placed, layer, room - bounds_.completion(placed | Subset(1) << v));
+      if (cost == kInfinity)
+        level.left_out += regret;
+      else
+        level.open.push_back({v, regret, cost});
+    }
+    const double cost = extend(level, 0, 0, 0.0, 0.0, depth);
+    TwoBounds& known = known_[key];
+    if (cost <= room)
+      known.possible = std::min(known.possible, cost);
+    else
+      known.impossible = std::max(known.impossible, room);
+    return cost;
+  }
+  double cheapest(int v, Subset placed, Subset layer, double allowed) const {
+    const auto& masks = choices_.masks[std::size_t(v)];
+    const auto& costs = choices_.costs[std::size_t(v)];
+    for (std::size_t k = bounds_.best(v, placed); k < masks.size() && costs[k] <= allowed; ++k)
+      if (!(masks[k] & ~placed) && (masks[k] & layer)) return costs[k];
+    return kInfinity;
+  }
+  // Decides about the open nodes from `next` on, as SubsetSearch does, up to the first success.
+  double extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth) {
+    const double base = cost + bounds_.completion(level.placed | layer) + level.left_out;
+    for (std::size_t i = next; i < level.open.size(); ++i) {
+      const Open open = level.open[i];
+      const Subset with_v = layer | Subset(1) << open.node;
+      const double with_cost = cost + open.cost;
+      if (with_cost + bounds_.completion(level.placed | with_v) + skipped + level.left_out <= level.room) {
+        const double total = extend(level, i + 1, with_v, with_cost, skipped, depth);
+        if (total <= level.room) return total;
+      }
+      skipped += open.regret;
+      if (base + skipped > level.room) return kInfinity;
+    }
+    if (layer == 0 || base + skipped > level.room) return kInfinity;
+    const double room = level.room;
+    const double total = cost + complete(level.placed | layer, layer, room - cost, depth + 1);
+    return total <= room ? total : kInfinity;
+  }
+
+  const SubsetChoices& choices_;
+  const SubsetBounds<Position>& bounds_;
+  const Regrets& regrets_;
+  std::vector<Level> levels_;
+  BoundTable known_;
+};
+
+template <int W, class Position>
+class SubsetSearch {
+ public:
+  SubsetSearch(const Choices<W>& choices, const SubsetChoices& subsets, const SubsetBounds<Position>& bounds,
+               std::vector<int> rank, bool by_class, Collection& collection)
+      : choices_(choices),
+        subsets_(subsets),
+        bounds_(bounds),
+        regrets_(subsets),
+        rank_(std::move(rank)),
+        by_class_(by_class),
+        collection_(collection),
+        index_(choices),
+        slack_(choices.rounding()) {
+    for (int v = 0; v < choices.n(); ++v) settled_ += choices.cost(v, 0);
+    for (int v : subsets.nodes) settled_ -= choices.cost(v, 0);
+    for (int v : subsets.nodes) ranks_.push_back(rank_[std::size_t(v)]);
+  }
+
+  // No network below the returned cost is missing; infinite unless stopped.
+  double run(unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (unsigned k = 0; k < std::max(1u, n_threads); ++k) workers.push_back(std::make_unique<Worker>(*this));
+    const std::vector<Start> starts = split(*workers[0], 64 * n_threads);
+    std::vector<std::uint8_t> is_done(starts.size(), 0);
+    StopFlag stop;
+    double unexplored = std::numeric_limits<double>::infinity();
+    try {
+      run_tasks(starts.size(), n_threads, watch, stop, [&](std::size_t k, unsigned worker, PartDone&) {
+        workers[worker]->begin(starts[k]);
+        workers[worker]->next_layer(starts[k].placed, starts[k].layer, starts[k].cost, 0, stop);
+        is_done[k] = 1;
+      });
+    } catch (const Stopped&) {
+      unexplored = least_of(starts, is_done);
+    } catch (const Full&) {
+      unexplored = least_of(starts, is_done);
+    }
+    for (auto& worker : workers) {
+      try {
+        worker->recorder.flush();
+      } catch (const Full&) {
+        unexplored = std::min(unexplored, collection_.limit() - settled_);
+      }
+      statistics.n_layers += worker->statistics.n_layers;
+      statistics.n_dead_ends += worker->statistics.n_dead_ends;
+      statistics.n_complete += worker->statistics.n_complete;
+      statistics.n_bounds += worker->bounds.size();
+    }
+    return unexplored + settled_ - slack_;
+  }
+
+ private:
+  // The beginning of a piece of work: some layers are chosen.
+  struct Start {
+    Subset placed = 0, layer = 0;
+    double cost = 0.0;
+    std::vector<Subset> parents;
+    std::vector<std::uint32_t> chosen;
+  };
+
+  // The least cost of a network in the pieces that were not finished.
+  double least_of(const std::vector<Start>& starts, const std::vector<std::uint8_t>& is_done) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < starts.size(); ++k)
+      if (!is_done[k]) least = std::min(least, starts[k].cost + bounds_.completion(starts[k].placed));
+    return least;
+  }
+
+  // Layer by layer until there are enough independent pieces.
+  struct Worker;
+
+  std::vector<Start> split(Worker& worker, std::size_t wanted) {
+    const std::size_t n = std::size_t(subsets_.n);
+    std::vector<Start> starts{Start{0, 0, 0.0, std::vector<Subset>(n), std::vector<std::uint32_t>(n)}};
+    const StopFlag never;
+    for (int depth = 0; depth < subsets_.n && starts.size() < wanted; ++depth) {
+      std::vector<Start> deeper;
+      for (const Start& start : starts) {
+        worker.begin(start);
+        worker.collect = &deeper;
+        worker.next_layer(start.placed, start.layer, start.cost, 0, never);
+        worker.collect = nullptr;
+      }
+      starts = std::move(deeper);
+    }
+    return starts;
+  }
+
+  struct Worker {
+    explicit Worker(const SubsetSearch& owner)
+        : search(owner),
+          recorder(owner.choices_, owner.index_, owner.by_class_, owner.rank_, owner.collection_),
+          bounds(owner.subsets_, owner.bounds_, owner.regrets_),
+          parents(std::size_t(owner.subsets_.n)),
+          chosen(std::size_t(owner.subsets_.n)),
+          levels(std::size_t(owner.subsets_.n) + 1),
+          network(std::size_t(owner.choices_.n())),
+          row(std::size_t(owner.choices_.n()), 0) {}
+
+    void begin(const Start& start) {
+      parents = start.parents;
+      chosen = start.chosen;
+    }
+
+    // Chooses a layer to follow `layer`, the last of the placed ones.
+    void next_layer(Subset placed, Subset layer, double cost, int depth, const StopFlag& stop) {
+      ++statistics.n_layers;
+      if ((statistics.n_layers & 255) == 0) stop.check();
+      if (placed == all_of(search.subsets_.n)) return complete();
+      Level& level = levels[std::size_t(depth)];
+      level.placed = placed;
+      level.room = search.collection_.limit() + search.slack_ - search.settled_;
+      level.is_dead_end = true;
+      find_open(level, layer, cost);
+      extend(level, 0, 0, cost, 0.0, depth, stop);
+      statistics.n_dead_ends += level.is_dead_end;
+    }
+
+    // A node that may join the layer, with the positions of its parent sets, the cheapest first.
+    struct Open {
+      int node;
+      double regret;  // if it does not join
+      std::vector<std::uint32_t> positions;
+    };
+    struct Level {
+      Subset placed = 0;
+      double room = 0.0;
+      double left_out = 0.0;  // regrets of the nodes that cannot join
+      bool is_dead_end = true;
+      std::vector<Open> open;
+      std::size_t n_open = 0;
+    };
+
+    void find_open(Level& level, Subset layer, double cost) {
+      level.n_open = 0;
+      level.left_out = 0.0;
+      for (int v = 0; v < search.subsets_.n; ++v) {
+        const Subset bit = Subset(1) << v;
+        if (level.placed & bit) continue;
+        if (level.open.size() == level.n_open) level.open.emplace_back();
+        Open& open = level.open[level.n_open];
+        open.node = v;
+        open.regret =
+            search.regrets_.beyond(v, level.placed, level.room - cost - search.bounds_.completion(level.placed));
+        open.positions.clear();
+        const double allowed = level.room - cost - search.bounds_.completion(level.placed | bit);
+        const auto& costs = search.subsets_.costs[std::size_t(v)];
+        const auto& masks = search.subsets_.masks[std::size_t(v)];
+        for (std::size_t k = search.bounds_.best(v, level.placed); k < costs.size() && costs[k] <= allowed; ++k)
+          if (!(masks[k] & ~level.placed) && (level.placed == 0 || (masks[k] & layer)) &&
+              !(search.by_class_ && has_wrong_covered_edge(v, masks[k])))
+            open.positions.push_back(std::uint32_t(k));
+        if (open.positions.empty())
+          level.left_out += open.regret;
+        else
+          ++level.n_open;
+      }
+    }
+    bool has_wrong_covered_edge(int v, Subset set) const {
+      for (Subset left = set; left; left &= left - 1) {
+        const int u = std::countr_zero(left);
+        if (search.ranks_[std::size_t(u)] > search.ranks_[std::size_t(v)] &&
+            parents[std::size_t(u)] == (set & ~(Subset(1) << u)))
+          return true;
+      }
+      return false;
+    }
+
+    // Decides about the open nodes from `next` on; `layer` is what was chosen so far, `skipped` the regrets of those that
+    // were not.
+    void extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth,
+                const StopFlag& stop) {
+      const double base = search.bounds_.completion(level.placed | layer);
+      for (std::size_t i = next; i < level.n_open; ++i) {
+        const int v = level.open[i].node;
+        const Subset with_v = layer | Subset(1) << v;
+        const double after = search.bounds_.completion(level.placed | with_v) + skipped + level.left_out;
+        for (std::uint32_t k : level.open[i].positions) {
+          const double with_cost = cost + search.subsets_.costs[std::size_t(v)][k];
+          if (with_cost + after > level.room) break;
+          parents[std::size_t(v)] = search.subsets_.masks[std::size_t(v)][k];
+          chosen[std::size_t(v)] = k;
+          extend(level, i + 1, with_v, with_cost, skipped, depth, stop);
+        }
+        skipped += level.open[i].regret;
+        if (cost + base + skipped + level.left_out > level.room) return;
+      }
+      if (layer == 0 || cost + base + skipped + level.left_out > level.room) return;
+      if (!bounds.can_complete(level.placed | layer, layer, level.room - cost)) return;
+      level.is_dead_end = false;
+      if (collect)
+        collect->push_back({level.placed | layer, layer, cost, parents, chosen});
+      else
+        next_layer(level.placed | layer, layer, cost, depth + 1, stop);
+    }
+
+    void complete() {
+      ++statistics.n_complete;
+      for (std::size_t v = 0; v < chosen.size(); ++v) {
+        const std::size_t node = std::size_t(search.subsets_.nodes[v]);
+        row[node] = chosen[v];
+        network[node] = search.choices_.parents(int(node), chosen[v]);
+      }
+      recorder.found(network.data(), row.data());
+    }
+
+    const SubsetSearch& search;
+    Recorder<W> recorder;
+    LayerBounds<Position> bounds;
+    std::vector<Subset> parents;
+    std::vector<std::uint32_t> chosen;
+    std::vector<Level> levels;
+    std::vector<Bits<W>> network;
+    std::vector<std::uint32_t> row;
+    std::vector<Start>* collect = nullptr;  // where finished layers go instead of being continued
+    SearchStatistics statistics;
+  };
+
+  const Choices<W>& choices_;
+  const SubsetChoices& subsets_;
+  const SubsetBounds<Position>& bounds_;
+  Regrets regrets_;
+  std::vector<int> rank_;   // of all nodes
+  std::vector<int> ranks_;  // of the nodes that take part
+  bool by_class_;
+  Collection& collection_;
+  ChoiceIndex<W> index_;
+  double settled_ = 0.0;  // the cost of the nodes that take no part
+  double slack_;          // more than the rounding of any sum of costs
+};
+
+}  // namespace credibn

@@ -1,0 +1,290 @@
+"""Networks and Markov equivalence classes as graphs.
+
+Two networks are equivalent when they state the same conditional independences: when they have the same skeleton and
+the same v-structures (Verma & Pearl 1990). A class is shown by its CPDAG, in which an edge has a direction if all
+members agree on it (Chickering 1995). Class sizes are counted in polynomial time (Wienöbst, Bannach & Liśkiewicz
+2021), members listed one by one (Wienöbst, Luttermann, Bannach & Liśkiewicz 2023); the work is done in the compiled
+core.
+
+Inside credibn a network over n nodes is an array of parent masks, of shape (n, ceil(n / 64)): bit ``v % 64`` of word
+``v // 64`` in row c tells whether v is a parent of c. `network_graph` and `parent_masks` lead to networkx and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.errors import OptionError
+from credibn.scores.constraints import edge_of, find_cycle, position_of
+
+if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
+    from networkx import DiGraph
+
+__all__ = [
+    "CPDAG",
+    "class_members",
+    "class_size",
+    "cpdag_of",
+    "network_graph",
+    "parent_masks",
+    "same_class",
+]
+
+_MOST_NODES = 255
+_SHOWN_EDGES = 12
+_MEMBERS_PER_CALL = 256
+
+
+@dataclass(frozen=True, repr=False)
+class CPDAG:
+    """A Markov equivalence class; made by `cpdag_of`.
+
+    Attributes
+    ----------
+    names : tuple
+        The nodes, in order.
+    directed : tuple of (parent, child)
+        The edges that all members of the class share, ordered by the positions of their ends.
+    undirected : tuple of (a, b)
+        The edges that point one way in some members and the other way in others; a stands before b in `names`.
+
+    Examples
+    --------
+    >>> CPDAG(("rain", "sprinkler", "wet"), directed=(("rain", "wet"), ("sprinkler", "wet")), undirected=())
+    CPDAG of 3 nodes: rain -> wet, sprinkler -> wet
+    """
+
+    names: tuple[Hashable, ...]
+    directed: tuple[tuple[Hashable, Hashable], ...]
+    undirected: tuple[tuple[Hashable, Hashable], ...]
+
+    def to_networkx(self) -> DiGraph:
+        """Return a DiGraph: an undirected edge goes both ways, and each edge has the attribute ``directed``.
+
+        Examples
+        --------
+        >>> CPDAG(("a", "b"), directed=(), undirected=(("a", "b"),)).to_networkx().edges(data="directed")
+        OutEdgeDataView([('a', 'b', False), ('b', 'a', False)])
+        """
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self.names)
+        graph.add_edges_from(self.directed, directed=True)
+        graph.add_edges_from(self.undirected, directed=False)
+        graph.add_edges_from(((b, a) for a, b in self.undirected), directed=False)
+        return graph
+
+    def __repr__(self) -> str:
+        edges = [f"{a} -> {b}" for a, b in self.directed] + [f"{a} -- {b}" for a, b in self.undirected]
+        more = f", ... ({len(edges)} edges)" if len(edges) > _SHOWN_EDGES else ""
+        nodes = "1 node" if len(self.names) == 1 else f"{len(self.names)} nodes"
+        return f"CPDAG of {nodes}: {', '.join(edges[:_SHOWN_EDGES]) or 'no edges'}{more}"
+
+
+def network_graph(names: Sequence[Hashable], masks: NDArray[np.uint64]) -> DiGraph:
+    """Return the network with these parent masks as a networkx graph.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The nodes, in order; the graph keeps it.
+    masks : array of uint64, shape (n, ceil(n / 64))
+        The parents of each node.
+
+    Returns
+    -------
+    networkx.DiGraph
+        With an edge (parent, child) for each parent, ordered by child, then parent.
+
+    Examples
+    --------
+    >>> graph = network_graph(["rain", "wet"], parent_masks(["rain->wet"], ["rain", "wet"]))
+    >>> list(graph.nodes), list(graph.edges)
+    (['rain', 'wet'], [('rain', 'wet')])
+    """
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[parent], names[child]) for child, row in enumerate(masks) for parent in _positions(row))
+    return graph
+
+
+def parent_masks(edges: DiGraph | Iterable[object], names: Sequence[Hashable]) -> NDArray[np.uint64]:
+    """Return the parent masks of a network given as a graph or as edges.
+
+    Parameters
+    ----------
+    edges : networkx.DiGraph or iterable of edges
+        Each edge is a (parent, child) pair of names or positions, or a string such as ``"rain->wet"``. The nodes of a
+        graph are names; those it lacks have no edges.
+    names : sequence of str
+        The nodes, in order.
+
+    Returns
+    -------
+    array of uint64, shape (n, ceil(n / 64))
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, a self-loop, a directed cycle, an undirected graph, no nodes or more than 255.
+
+    Examples
+    --------
+    >>> parent_masks([("rain", "wet"), "sprinkler->wet"], ["rain", "sprinkler", "wet"])
+    array([[0],
+           [0],
+           [3]], dtype=uint64)
+    """
+    n = len(names)
+    if not 1 <= n <= _MOST_NODES:
+        raise OptionError(f"the network has {n} nodes; credibn takes 1 to {_MOST_NODES}")
+    masks = np.zeros((n, -(-n // 64)), dtype=np.uint64)
+    parents: dict[int, list[int]] = {child: [] for child in range(n)}
+    for parent, child in _positions_of_edges(edges, names):
+        parents[child].append(parent)
+        masks[child, parent // 64] |= np.uint64(1 << parent % 64)
+    cycle = find_cycle(parents)
+    if cycle is not None:
+        path = " -> ".join(repr(names[v]) for v in cycle)
+        raise OptionError(f"the edges form a directed cycle, {path}; a network has none: drop or turn one of them")
+    return masks
+
+
+def cpdag_of(graph: DiGraph) -> CPDAG:
+    """Return the CPDAG of a network's equivalence class.
+
+    Raises
+    ------
+    OptionError
+        As `parent_masks`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> cpdag_of(nx.DiGraph([("rain", "wet"), ("sprinkler", "wet"), ("wet", "slippery")]))
+    CPDAG of 4 nodes: rain -> wet, wet -> slippery, sprinkler -> wet
+    >>> cpdag_of(nx.DiGraph([("cloudy", "rain"), ("rain", "wet")]))
+    CPDAG of 3 nodes: cloudy -- rain, rain -- wet
+    """
+    names = tuple(graph)
+    _, compelled, undirected, _ = _class_form(parent_masks(graph, names))
+    directed = sorted((parent, child) for child, row in enumerate(compelled) for parent in _positions(row))
+    free = sorted((v, u) for v, row in enumerate(undirected) for u in _positions(row) if v < u)
+    return CPDAG(
+        names,
+        tuple((names[parent], names[child]) for parent, child in directed),
+        tuple((names[a], names[b]) for a, b in free),
+    )
+
+
+def class_size(graph: DiGraph) -> int:
+    """Return the exact number of networks that are equivalent to this one, itself included.
+
+    Raises
+    ------
+    OptionError
+        As `parent_masks`.
+
+    Examples
+    --------
+    >>> import itertools
+    >>> import networkx as nx
+    >>> class_size(nx.DiGraph(itertools.combinations("abcde", 2)))
+    120
+    """
+    sizes = _class_form(parent_masks(graph, tuple(graph)))[3]
+    return sum(int(word) << 64 * k for k, word in enumerate(sizes))
+
+
+def same_class(first: DiGraph, second: DiGraph) -> bool:
+    """Whether two networks over the same nodes are Markov equivalent.
+
+    Raises
+    ------
+    OptionError
+        When the nodes differ, and as `parent_masks`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> chain, fork = nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")])
+    >>> same_class(chain, fork), same_class(chain, nx.DiGraph([("a", "b"), ("c", "b")]))
+    (True, False)
+    """
+    names = tuple(first)
+    missing = [node for node in names if node not in second] + [node for node in second if node not in first]
+    if missing:
+        raise OptionError(f"the networks have different nodes: {missing[0]!r} is in one only; add it to the other")
+    groups = _core.group_by_class(np.stack([parent_masks(graph, names) for graph in (first, second)]))
+    return bool(groups[0] == groups[1])
+
+
+def class_members(graph: DiGraph) -> Iterator[DiGraph]:
+    """Yield every network that is equivalent to this one, itself included, each once and none kept.
+
+    The order depends on the class and the order of the nodes only. A class can be very large: see `class_size`.
+
+    Raises
+    ------
+    OptionError
+        As `parent_masks`, before the first network.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> for member in class_members(nx.DiGraph([("a", "b"), ("b", "c")])):
+    ...     print(*member.edges)
+    ('a', 'b') ('b', 'c')
+    ('b', 'a') ('b', 'c')
+    ('b', 'a') ('c', 'b')
+    """
+    names = tuple(graph)
+    members = _core.ClassMembers(parent_masks(graph, names))
+    return _listed(names, members)
+
+
+def _listed(names: tuple[Hashable, ...], members: _core.ClassMembers) -> Iterator[DiGraph]:
+    while len(found := members.next(_MEMBERS_PER_CALL)):
+        for masks in found:
+            yield network_graph(names, masks)
+
+
+def _class_form(
+    masks: NDArray[np.uint64],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the canonical member, compelled parents, undirected neighbours and size words of one network."""
+    canonical, compelled, undirected, sizes = _core.class_forms(masks[np.newaxis], np.arange(len(masks)))
+    return canonical[0], compelled[0], undirected[0], sizes[0]
+
+
+def _positions(mask: NDArray[np.uint64]) -> list[int]:
+    """Return the members of a node set, in increasing order."""
+    bits = sum(int(word) << 64 * k for k, word in enumerate(mask))
+    return [v for v in range(bits.bit_length()) if bits >> v & 1]
+
+
+def _positions_of_edges(edges: Any, names: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    if not hasattr(edges, "is_directed"):
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            raise OptionError(f"edges is {edges!r}; give a networkx.DiGraph or a list of edges")
+        yield from (edge_of(names, edge, "edges") for edge in edges)
+        return
+    if not edges.is_directed():
+        raise OptionError("the graph is undirected; give a networkx.DiGraph with edges from parent to child")
+    position = {name: v for v, name in enumerate(names)}
+    for node in edges:
+        if node not in position:
+            position_of(names, node if isinstance(node, str) else repr(node), "node of the graph")
+    for parent, child in edges.edges():
+        if parent == child:
+            raise OptionError(f"the graph has a self-loop at {parent!r}; drop it")
+        yield position[parent], position[child]
