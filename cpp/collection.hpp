@@ -32,7 +32,8 @@ struct Rows {
   Rows(std::size_t n, std::size_t size_words) : n_(n), size_words_(size_words) {}
 
   std::size_t count() const { return costs.size(); }
-  std::size_t bytes() const { return count() * (4 * n_ + 8 * size_words_ + 8); }
+  std::size_t row_bytes() const { return 4 * n_ + 8 * size_words_ + 8; }
+  std::size_t bytes() const { return count() * row_bytes(); }
   const std::uint32_t* row(std::size_t k) const { return choices.data() + k * n_; }
   const std::uint64_t* size(std::size_t k) const { return sizes.data() + k * size_words_; }
   void add(const std::uint32_t* row, double cost, const std::uint64_t* size) {
@@ -88,15 +89,19 @@ class Collection {
     for (double cost : batch.costs) know_locked(cost);
     rows_.append(batch);
     batch.clear();
-    if (is_over(2)) drop_worst();
+    if (rows_.count() >= check_at_ && is_over(2)) {
+      drop_worst();
+      check_at_ = rows_.count() + rows_.count() / 2;  // ties may have kept most of them
+    }
   }
   // Leaves only what is wanted, the best first, equal costs in increasing order of their rows.
   void finish() {
     drop_worst();
-    std::vector<std::size_t> order = kept();
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      if (rows_.costs[a] != rows_.costs[b]) return rows_.costs[a] < rows_.costs[b];
-      return std::lexicographical_compare(rows_.row(a), rows_.row(a) + rows_.n_, rows_.row(b), rows_.row(b) + rows_.n_);
+    std::vector<Entry> order = kept();
+    std::sort(order.begin(), order.end(), [&](const Entry& a, const Entry& b) {
+      if (a.cost != b.cost) return a.cost < b.cost;
+      const std::uint32_t *left = rows_.row(a.row), *right = rows_.row(b.row);
+      return std::lexicographical_compare(left, left + rows_.n_, right, right + rows_.n_);
     });
     reorder(order);
   }
@@ -111,7 +116,6 @@ class Collection {
   // Whether the rows fill `times` the quota. Twice as much is let through before the worst half is dropped, so that
   // dropping costs little for each row.
   bool is_over(std::uint64_t times) {
-    if (rows_.count() < 1024) return false;
     if (rows_.bytes() / times > quota_.max_bytes / 2 || rows_.count() / times > quota_.max_rows) return true;
     if (quota_.max_networks == Quota::kNone) return false;
     for (; n_seen_ < rows_.count(); ++n_seen_) {
@@ -120,49 +124,56 @@ class Collection {
     }
     return n_networks_ / times > quota_.max_networks;
   }
-  std::vector<std::size_t> kept() const {
-    std::vector<std::size_t> order;
+  struct Entry {
+    double cost;
+    std::size_t row;
+  };
+  std::vector<Entry> kept() const {
+    std::vector<Entry> order;
     for (std::size_t k = 0; k < rows_.count(); ++k)
-      if (rows_.costs[k] <= limit()) order.push_back(k);
+      if (rows_.costs[k] <= limit()) order.push_back({rows_.costs[k], k});
     return order;
   }
+  // Leaves what is wanted: rows up to the limit, of these the best that fill a quota and all that tie with the last.
   void drop_worst() {
-    std::vector<std::size_t> order = kept();
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return rows_.costs[a] < rows_.costs[b]; });
-    const std::uint64_t row_bytes = 4 * rows_.n_ + 8 * rows_.size_words_ + 8;
-    const std::uint64_t by_memory = quota_.max_bytes == Quota::kNone ? Quota::kNone : quota_.max_bytes / 2 / row_bytes;
+    std::vector<Entry> order = kept();
+    const std::uint64_t by_memory =
+        quota_.max_bytes == Quota::kNone ? Quota::kNone : quota_.max_bytes / 2 / rows_.row_bytes();
     const std::uint64_t most = std::max<std::uint64_t>(1, std::min(quota_.max_rows, by_memory));
-    std::uint64_t networks = 0;
-    std::size_t end = 0;  // rows up to the first that fills a quota
-    while (end < order.size() && end < most && networks < quota_.max_networks) {
-      const std::uint64_t members = rows_.members(order[end++]);
-      networks = members > Quota::kNone - networks ? Quota::kNone : networks + members;
+    if (order.size() > most || quota_.max_networks != Quota::kNone) {
+      std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.cost < b.cost; });
+      std::uint64_t networks = 0;
+      std::size_t end = 0;
+      while (end < order.size() && end < most && networks < quota_.max_networks) {
+        const std::uint64_t members = rows_.members(order[end++].row);
+        networks = members > Quota::kNone - networks ? Quota::kNone : networks + members;
+      }
+      if (end < order.size()) {
+        const double last = order[end - 1].cost + tie_;
+        while (end < order.size() && order[end].cost <= last) ++end;
+        lower(last);
+        order.resize(end);
+      }
+      std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
     }
-    if (end > 0 && end < order.size()) {
-      const double last = rows_.costs[order[end - 1]] + tie_;
-      while (end < order.size() && rows_.costs[order[end]] <= last) ++end;
-      lower(last);
-    }
-    order.resize(end);
-    std::sort(order.begin(), order.end());
-    reorder(order);
+    if (order.size() < rows_.count()) reorder(order);
+    n_seen_ = n_networks_ = 0;
     if (rows_.count() > by_memory) throw Full();
   }
-  void reorder(const std::vector<std::size_t>& order) {
+  void reorder(const std::vector<Entry>& order) {
     Rows sorted(rows_.n_, rows_.size_words_);
     sorted.choices.reserve(order.size() * rows_.n_);
     sorted.costs.reserve(order.size());
     sorted.sizes.reserve(order.size() * rows_.size_words_);
-    for (std::size_t k : order) sorted.add(rows_.row(k), rows_.costs[k], rows_.size(k));
+    for (const Entry& entry : order) sorted.add(rows_.row(entry.row), entry.cost, rows_.size(entry.row));
     rows_ = std::move(sorted);
-    n_seen_ = n_networks_ = 0;
   }
 
   Quota quota_;
   double width_, tie_;
   std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
   Rows rows_;
+  std::size_t check_at_ = 1024;
   std::uint64_t n_seen_ = 0, n_networks_ = 0;
   std::mutex mutex_;
 };
