@@ -30,8 +30,7 @@ std::vector<int> ranks_along(const std::vector<Bits<W>>& parents) {
   for (std::size_t step = 0; step < n; ++step) {
     int next = -1;
     for (std::size_t v = 0; v < n; ++v)
-      if (!placed.test(int(v)) && parents[v].is_subset_of(placed) &&
-          (next < 0 || visit[v] < visit[std::size_t(next)]))
+      if (!placed.test(int(v)) && parents[v].is_subset_of(placed) && (next < 0 || visit[v] < visit[std::size_t(next)]))
         next = int(v);
     placed.set(next);
     ranks[std::size_t(next)] = int(step);

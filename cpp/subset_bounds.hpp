@@ -2,10 +2,10 @@
 // topological order can be completed. The bound is exact, so a search that places nodes in topological order never
 // enters a set from which no credible network can be reached.
 //
-// best(v, S): the cheapest candidate of v with parents inside S, kept as a position in v's sorted list: 2 bytes (4 where
-// a node has 65,535 candidates or more) for each set of variables that occur in some candidate of v, often far fewer than
-// n - 1. completion(S): the least cost of all nodes outside S when S comes first. Memory: these positions and 2^n doubles;
-// time: n * 2^(n-1) look-ups, and a sweep for the minimum over subsets of each node's own lattice.
+// best(v, S): the cheapest candidate of v with parents inside S, kept as a position in v's sorted list: 2 bytes (4
+// where a node has 65,535 candidates or more) for each set of variables that occur in some candidate of v, often far
+// fewer than n - 1. completion(S): the least cost of all nodes outside S when S comes first. Memory: these positions
+// and 2^n doubles; time: n * 2^(n-1) look-ups, and a sweep for the minimum over subsets of each node's own lattice.
 #pragma once
 
 #include <algorithm>

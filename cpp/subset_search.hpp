@@ -1,14 +1,14 @@
 // Lists all networks below a cost with the exact bounds of SubsetBounds.
 //
-// A network has one decomposition into layers: its sources, the sources of what is left, and so on; each node of a layer
-// has a parent in the layer before. Layers are chosen from the sources on. With S placed, choosing a layer L costs at
-// least the chosen parent sets plus completion(S + L), which only grows with L, so a subset is refused as soon as it is
-// too dear. A node that is left out of the layer must have a parent outside S (else it would belong to this layer or an
-// earlier one): its regret, the least by which such a parent set is dearer than its own best subset, can be added for
-// all of them together, since dropping parents never makes a cycle.
+// A network has one decomposition into layers: its sources, the sources of what is left, and so on; each node of a
+// layer has a parent in the layer before. Layers are chosen from the sources on. With S placed, choosing a layer L
+// costs at least the chosen parent sets plus completion(S + L), which only grows with L, so a subset is refused as soon
+// as it is too dear. A node that is left out of the layer must have a parent outside S (else it would belong to this
+// layer or an earlier one): its regret, the least by which such a parent set is dearer than its own best subset, can be
+// added for all of them together, since dropping parents never makes a cycle.
 //
-// By class, a node is refused when one of its edges u -> v is covered (parents(v) = parents(u) + u) and u has the larger
-// rank: the canonical member of a class has no such edge.
+// By class, a node is refused when one of its edges u -> v is covered (parents(v) = parents(u) + u) and u has the
+// larger rank: the canonical member of a class has no such edge.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,12 @@ struct SearchStatistics {
 // For each node its parent sets by how much dearer they are than their best subset.
 class Regrets {
  public:
-  explicit Regrets(const SubsetChoices& choices) : by_regret_(std::size_t(choices.n)) {
+  template <class Position>
+  Regrets(const SubsetChoices& choices, const SubsetBounds<Position>& bounds) : by_regret_(std::size_t(choices.n)) {
     for (std::size_t v = 0; v < by_regret_.size(); ++v) {
-      const auto& masks = choices.masks[v];
-      for (std::size_t k = 0; k < masks.size(); ++k) {
-        std::size_t j = 0;  // the cheapest subset comes first
-        while (masks[j] & ~masks[k]) ++j;
-        by_regret_[v].push_back({choices.costs[v][k] - choices.costs[v][j], masks[k]});
+      for (std::size_t k = 0; k < choices.masks[v].size(); ++k) {
+        const Subset parents = choices.masks[v][k];
+        by_regret_[v].push_back({choices.costs[v][k] - choices.costs[v][bounds.best(int(v), parents)], parents});
       }
       std::stable_sort(by_regret_[v].begin(), by_regret_[v].end(),
                        [](const Regret& a, const Regret& b) { return a.value < b.value; });
@@ -55,9 +54,9 @@ class Regrets {
   std::vector<std::vector<Regret>> by_regret_;
 };
 
-// Tells whether the placed nodes can be completed at a given cost when each node of the next layer must have a parent in
-// the last one: the exact test for a search by layers, which then has no dead ends (by class: few). Each answer bounds
-// the least such cost from above or from below, and is remembered. One for each thread.
+// Tells whether the placed nodes can be completed at a given cost when each node of the next layer must have a parent
+// in the last one: the exact test for a search by layers, which then has no dead ends (by class: few). Each answer
+// bounds the least such cost from above or from below, and is remembered. One for each thread.
 template <class Position>
 class LayerBounds {
  public:
@@ -154,7 +153,7 @@ class SubsetSearch {
       : choices_(choices),
         subsets_(subsets),
         bounds_(bounds),
-        regrets_(subsets),
+        regrets_(subsets, bounds),
         rank_(std::move(rank)),
         by_class_(by_class),
         collection_(collection),
@@ -315,8 +314,8 @@ class SubsetSearch {
       return false;
     }
 
-    // Decides about the open nodes from `next` on; `layer` is what was chosen so far, `skipped` the regrets of those that
-    // were not.
+    // Decides about the open nodes from `next` on; `layer` is what was chosen so far, `skipped` the regrets of those
+    // that were not.
     void extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth,
                 const StopFlag& stop) {
       const double base = search.bounds_.completion(level.placed | layer);

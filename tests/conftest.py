@@ -29,6 +29,17 @@ if "CREDIBN_CORE" in os.environ:
     _use_core(os.environ["CREDIBN_CORE"])
 
 
+@pytest.fixture(scope="session", params=["brute_force", "dynamic_programming"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of a search engine: every test of the search runs with each."""
+    from brute_force_engine import BruteForce  # not before the core has been chosen
+    from credibn.search import ENGINES
+
+    name: str = request.param
+    ENGINES.setdefault("brute_force", BruteForce())
+    return name
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets: CREDIBN_DATA, or else ../shared/data beside the repository."""

@@ -20,7 +20,8 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import read_scores, score_parent_sets, terminal
-from credibn.cli import Columns, ScoreName, app
+from credibn.cli import app
+from credibn.cli_options import Columns, ScoreName, columns_of
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
 from credibn.scores.scoring import SCORES
@@ -197,10 +198,8 @@ def test_estimate_does_not_score(long_work, tmp_path):
 
 def test_names_agree_with_the_library():
     assert tuple(name.value for name in ScoreName) == SCORES
-    from credibn.cli import _columns_of
-
     for score in (BIC(), BDeu(1.0), AIC(), GaussianBIC(), BGe(), ConditionalGaussianBIC()):
-        assert _columns_of(ScoreName(score.name), None) is Columns(score.columns)
+        assert columns_of(ScoreName(score.name), None) is Columns(score.columns)
 
 
 # The other commands.
@@ -266,8 +265,8 @@ def test_demo_script_takes_a_relative_folder(tmp_path):
 def test_version_help_and_completion():
     assert re.fullmatch(r"credibn \d+\.\d+.*\n", run("--version").stdout)
     stdout = " ".join(run("--help").stdout.split())
-    assert "2 wrong usage or bad input; 130 interrupted" in stdout
-    for command in ("score", "data", "convert", "demo"):
+    assert "3 a limit struck, so the result is not complete; 130 interrupted" in stdout
+    for command in ("score", "learn", "kbest", "data", "convert", "demo"):
         assert command in stdout
         assert run(command, "--help").exit_code == 0
     environment = {
@@ -364,7 +363,7 @@ def test_unexpected_errors_are_not_hidden(asia, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("credibn.cli.read_data", fail)
+    monkeypatch.setattr("credibn.cli_options.read_data", fail)
     result = run("score", asia)
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)

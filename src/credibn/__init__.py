@@ -1,11 +1,15 @@
 """credibn: every Bayesian network structure that the data cannot rule out, proven complete, and averaged over.
 
-The pipeline is data -> scores -> search -> credible set -> classes -> averages -> report. So far the first two stages:
-`read_data` turns a table into a `Dataset`, `score_parent_sets` a Dataset into a `ScoreTable`.
+The pipeline is data -> scores -> search -> credible set -> classes -> averages -> report. `learn` goes from a table to
+the `CredibleSet` in one call; `read_data` (table to `Dataset`) and `score_parent_sets` (Dataset to `ScoreTable`) do so
+step by step.
 """
 
+from credibn.credible import CredibleClass, CredibleSet
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
+from credibn.graphs import CPDAG
+from credibn.learning import k_best_classes, k_best_networks, learn
 from credibn.scores import (
     AIC,
     BIC,
@@ -30,9 +34,12 @@ from credibn.scores import (
 __all__ = [
     "AIC",
     "BIC",
+    "CPDAG",
     "BDeu",
     "BGe",
     "ConditionalGaussianBIC",
+    "CredibleClass",
+    "CredibleSet",
     "CredibnError",
     "CredibnWarning",
     "Dataset",
@@ -45,6 +52,9 @@ __all__ = [
     "SetScore",
     "UniformPrior",
     "estimate_scoring",
+    "k_best_classes",
+    "k_best_networks",
+    "learn",
     "read_data",
     "read_scores",
     "read_tiers",

@@ -5,7 +5,8 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 - 0: done.
 - 1: an unexpected error inside credibn; the traceback is worth a report.
 - 2: wrong usage or bad input; the message says what to change.
-- 130: interrupted (Ctrl-C); nothing was written.
+- 3: a limit struck; what was found and is certain was written, if anything was.
+- 130: interrupted (Ctrl-C); nothing was written, or what the search had found, which the result says.
 """
 
 import json
@@ -21,9 +22,35 @@ import pyarrow.csv
 import typer
 from typer.core import TyperGroup
 
-from credibn.data import Dataset, read_data
+from credibn.cli_learn import kbest, learn
+from credibn.cli_options import (
+    AsJsonOption,
+    BayesFactorOption,
+    Columns,
+    ContinuousOption,
+    DiscretiseOption,
+    EdgePenaltyOption,
+    EpsilonOption,
+    ForbidOption,
+    MaxParentsOption,
+    MaxStatesOption,
+    Missing,
+    MissingOption,
+    RequireOption,
+    SampleSizeOption,
+    ScoreName,
+    ScoreOption,
+    SourceOption,
+    ThreadsOption,
+    TiersOption,
+    WeightsOption,
+    columns_of,
+    parent_limits,
+    read,
+)
+from credibn.data import read_data
 from credibn.data.states import MAX_STATES
-from credibn.errors import CredibnError, OptionError
+from credibn.errors import CredibnError, OptionError, TimeLimitError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import scoring_headline, write_scoring_page
 from credibn.scores import (
@@ -46,33 +73,6 @@ from credibn.terminal import (
 )
 
 __all__ = ["app", "main"]
-
-
-class ScoreName(StrEnum):
-    """The scores that have a name."""
-
-    BIC = "bic"
-    BDEU = "bdeu"
-    AIC = "aic"
-    GAUSSIAN_BIC = "gaussian-bic"
-    BGE = "bge"
-    CONDITIONAL_GAUSSIAN_BIC = "conditional-gaussian-bic"
-
-
-class Columns(StrEnum):
-    """What the columns of a table hold."""
-
-    DISCRETE = "discrete"
-    CONTINUOUS = "continuous"
-    MIXED = "mixed"
-
-
-class Missing(StrEnum):
-    """What to do with missing values."""
-
-    ERROR = "error"
-    DROP = "drop"
-    STATE = "state"
 
 
 class Engine(StrEnum):
@@ -107,7 +107,7 @@ class _Shell(TyperGroup):
                 return super().invoke(ctx)
         except CredibnError as error:
             typer.echo(f"error: {in_shell_words(str(error))}", err=True)
-            raise typer.Exit(2) from None
+            raise typer.Exit(3 if isinstance(error, TimeLimitError) else 2) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)
             raise typer.Exit(130) from None
@@ -118,57 +118,19 @@ app = typer.Typer(
     cls=_Shell,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Every Bayesian network structure that your data cannot rule out. So far: data and scoring.",
-    epilog="Exit status: 0 done; 1 unexpected internal error; 2 wrong usage or bad input; 130 interrupted.",
+    help="Every Bayesian network structure that your data cannot rule out.",
+    epilog="Exit status: 0 done and complete; 1 unexpected internal error; 2 wrong usage or bad input; "
+    "3 a limit struck, so the result is not complete; 130 interrupted.",
 )
+app.command()(learn)
+app.command()(kbest)
 
-_Source = Annotated[str, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several.")]
-_Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column that holds counts of rows.")]
-_Discretise = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[COL=]RULE",
-        help="Cut numbers: equal_width:3, equal_frequency:4, mean, median, or points such as 18,65. "
-        "COL=RULE may be repeated; RULE alone cuts all columns of fractional numbers.",
-    ),
-]
-_Continuous = Annotated[
-    list[str] | None, typer.Option(metavar="COL", help="Column to read as numbers; may be repeated.")
-]
-_Score = Annotated[ScoreName, typer.Option(help="Score of a network.")]
-_BayesFactor = Annotated[
-    float | None,
-    typer.Option(metavar="B", help="Keep networks within this factor of the best, by default 20."),
-]
-_Epsilon = Annotated[float | None, typer.Option(metavar="E", help="The same as a gap in nats: ln of the Bayes factor.")]
-_SampleSize = Annotated[float | None, typer.Option(metavar="A", help="Equivalent sample size of bdeu, by default 1.")]
-_MaxParents = Annotated[
-    list[str] | None,
-    typer.Option(metavar="[NAME=]K", help="Most parents, of all or of one; may be repeated."),
-]
-_Forbid = Annotated[
-    list[str] | None,
-    typer.Option(metavar="A->B", help="Edge that no network has; may be repeated. Quote it."),
-]
-_Require = Annotated[
-    list[str] | None,
-    typer.Option(metavar="A->B", help="Edge that each network has; may be repeated. Quote it."),
-]
-_Tiers = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A tier a line, names separated by commas; no edge points up."),
-]
-_EdgePenalty = Annotated[float | None, typer.Option(metavar="X", help="Prior: each edge costs this many nats.")]
 _Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]
-_Threads = Annotated[int | None, typer.Option(metavar="T", help="By default all cores.")]
-_Missing = Annotated[Missing, typer.Option(help="What to do with missing values.")]
-_MaxStates = Annotated[int, typer.Option(metavar="K", help="Refuse columns with more categories.")]
 _Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores."),
 ]
 _Estimate = Annotated[bool, typer.Option("--estimate", help="Predict work and memory; do not score.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 _Format = Annotated[ScoreFormat | None, typer.Option(help="By default the ending of the file's name.")]
 
 
@@ -190,35 +152,35 @@ def _credibn(
 
 @app.command()
 def score(
-    data: _Source,
-    score: _Score = ScoreName.BIC,
-    bayes_factor: _BayesFactor = None,
-    epsilon: _Epsilon = None,
-    ess: _SampleSize = None,
-    max_parents: _MaxParents = None,
-    forbid: _Forbid = None,
-    require: _Require = None,
-    tiers: _Tiers = None,
-    edge_penalty: _EdgePenalty = None,
+    data: SourceOption,
+    score: ScoreOption = ScoreName.BIC,
+    bayes_factor: BayesFactorOption = None,
+    epsilon: EpsilonOption = None,
+    ess: SampleSizeOption = None,
+    max_parents: MaxParentsOption = None,
+    forbid: ForbidOption = None,
+    require: RequireOption = None,
+    tiers: TiersOption = None,
+    edge_penalty: EdgePenaltyOption = None,
     engine: _Engine = Engine.AUTO,
-    threads: _Threads = None,
-    weights: _Weights = None,
-    missing: _Missing = Missing.ERROR,
-    discretise: _Discretise = None,
-    continuous: _Continuous = None,
-    max_states: _MaxStates = 100,
+    threads: ThreadsOption = None,
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = 100,
     out: _Out = None,
     format: _Format = None,
     estimate: _Estimate = False,
-    as_json: _AsJson = False,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Score every candidate parent set that a credible network could use."""
     started = time.perf_counter()
     gap = resolve_epsilon(bayes_factor, epsilon)
-    columns = _columns_of(score, continuous)
+    columns = columns_of(score, continuous)
     prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
     layers = None if tiers is None else read_tiers(tiers)
-    dataset = _read(data, columns, weights, missing, discretise, continuous, max_states)
+    dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
     seconds = {"read": time.perf_counter() - started}
     options: dict[str, Any] = {
         "score": score.value,
@@ -227,7 +189,7 @@ def score(
         "forbidden_edges": forbid,
         "required_edges": require,
         "tiers": layers,
-        "max_parents": _parent_limits(max_parents, dataset.names),
+        "max_parents": parent_limits(max_parents, dataset.names),
         "prior": prior,
         "engine": engine.value,
     }
@@ -248,17 +210,17 @@ def score(
 
 @app.command("data")
 def describe(
-    data: _Source,
+    data: SourceOption,
     columns: Annotated[Columns, typer.Option(help="How to read the columns.")] = Columns.MIXED,
-    weights: _Weights = None,
-    missing: _Missing = Missing.STATE,
-    discretise: _Discretise = None,
-    continuous: _Continuous = None,
-    max_states: _MaxStates = MAX_STATES,
-    as_json: _AsJson = False,
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.STATE,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = MAX_STATES,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Describe a file: rows, distinct rows, and the states, missing values or range of each column."""
-    summary = _read(data, columns, weights, missing, discretise, continuous, max_states).describe()
+    summary = read(data, columns, weights, missing, discretise, continuous, max_states).describe()
     if as_json:
         typer.echo(json.dumps(asdict(summary), default=str))
     else:
@@ -271,7 +233,7 @@ def convert(
     destination: Annotated[Path, typer.Argument(metavar="SCORES_OUT", help="Score file to write.")],
     from_format: Annotated[ScoreFormat | None, typer.Option("--from", help="By default the file's ending.")] = None,
     to_format: Annotated[ScoreFormat | None, typer.Option("--to", help="By default the file's ending.")] = None,
-    as_json: _AsJson = False,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Convert a score file between the formats jkl, pss and scores."""
     table = read_scores(source, format=from_format)
@@ -312,77 +274,6 @@ def demo(
 def main() -> None:
     """Run the command line; the script ``credibn`` calls this."""
     app(prog_name="credibn")
-
-
-def _columns_of(score: ScoreName, continuous: list[str] | None) -> Columns:
-    if score in (ScoreName.GAUSSIAN_BIC, ScoreName.BGE):
-        return Columns.CONTINUOUS
-    if score is ScoreName.CONDITIONAL_GAUSSIAN_BIC:
-        return Columns.MIXED
-    if continuous:
-        raise OptionError(
-            f"--continuous {continuous[0]} was given with --score {score}, which takes categories only; "
-            "choose --score conditional-gaussian-bic, or cut the column with --discretise"
-        )
-    return Columns.DISCRETE
-
-
-def _read(
-    data: str,
-    columns: Columns,
-    weights: str | None,
-    missing: Missing,
-    discretise: list[str] | None,
-    continuous: list[str] | None,
-    max_states: int,
-) -> Dataset:
-    return read_data(
-        data,
-        columns=columns.value,
-        weights=weights,
-        missing=missing.value,
-        discretise=_cut_rules(discretise or []),
-        continuous=continuous or None,
-        max_states=max_states,
-    )
-
-
-def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[float] | None:
-    """Return the rules of ``--discretise``: one for all, or one for each column named."""
-    rules: dict[str, str | list[float]] = {}
-    for spec in specs:
-        name, equals, rule = spec.rpartition("=")
-        if not equals:
-            if len(specs) > 1:
-                raise OptionError(f"--discretise {spec} is for all columns and stands beside others; give COL=RULE")
-            return _cut_rule(spec)
-        if name in rules:
-            raise OptionError(f"--discretise names {name!r} twice; give one rule for it")
-        rules[name] = _cut_rule(rule)
-    return rules or None
-
-
-def _cut_rule(text: str) -> str | list[float]:
-    try:
-        return [float(point) for point in text.split(",")]
-    except ValueError:
-        return text
-
-
-def _parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the limits of ``--max-parents``: a number alone holds for all variables that are not named."""
-    if not specs:
-        return None
-    limits: dict[str, int] = {}
-    for name, _, number in (spec.rpartition("=") for spec in specs):
-        if name in limits:
-            raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
-        if not number.isdecimal():
-            raise OptionError(f"--max-parents has {number!r}; give a whole number, or NAME=K for one variable")
-        limits[name] = int(number)
-    if "" in limits:
-        limits = dict.fromkeys(names, limits.pop("")) | limits
-    return limits
 
 
 def _rehearse_writing(names: tuple[str, ...], out: Path, format: ScoreFormat | None) -> None:

@@ -5,7 +5,15 @@ command line prints it without a traceback. All are `ValueError`s too, so that c
 can still catch them.
 """
 
-__all__ = ["CredibnError", "CredibnWarning", "DataError", "FileFormatError", "OptionError", "TooLargeError"]
+__all__ = [
+    "CredibnError",
+    "CredibnWarning",
+    "DataError",
+    "FileFormatError",
+    "OptionError",
+    "TimeLimitError",
+    "TooLargeError",
+]
 
 
 class CredibnError(ValueError):
@@ -26,6 +34,10 @@ class FileFormatError(CredibnError):
 
 class TooLargeError(CredibnError):
     """The work or memory predicted exceeds the limit; nothing was started."""
+
+
+class TimeLimitError(CredibnError):
+    """The time limit struck before anything exact could be said; there is no partial result."""
 
 
 class CredibnWarning(UserWarning):

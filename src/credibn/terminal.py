@@ -17,23 +17,30 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary, DataSummary
 from credibn.errors import CredibnWarning
+from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
 
 __all__ = [
     "in_shell_words",
+    "learned_facts",
     "print_estimate",
+    "print_learned",
     "print_result",
     "print_summary",
     "progress_bar",
+    "stage_bars",
     "warnings_as_lines",
 ]
 
 _SECONDS_BEFORE_BAR = 0.5
 _STATES_SHOWN = 6
+_CLASSES_SHOWN = 10
+_EDGES_SHOWN = 8
 
 
 @contextmanager
@@ -69,26 +76,46 @@ def in_shell_words(message: str) -> str:
         "bayes_factor": "--bayes-factor",
         "epsilon": "--epsilon",
         "equivalent_sample_size": "--ess",
+        "ratio": "--ratio",
+        "unit": "--unit",
+        "engine": "--engine",
     }
     pattern = rf"\b({'|'.join(flags)})=('?)([\w.+-]*\w)\2"
     message = re.sub(pattern, lambda found: f"{flags[found[1]]} {found[3]}", message)
+    message = message.replace("score_equivalent=True", "--score-equivalent")
+    message = re.sub(r"\b(memory|time)_limit\b(?! is)", r"--\1-limit", message)
+    message = re.sub(r"\bmax_(networks|classes)\b(?! is)", r"--max-\1", message)
     return message.replace(" or format=", " or --format")
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
     """Give a function that shows the fraction done once the work is long; None where nobody is watching."""
+    with stage_bars({title: title}) as show:
+        yield None if show is None else lambda fraction: show(title, fraction)
+
+
+@contextmanager
+def stage_bars(titles: Mapping[str, str]) -> Iterator[Callable[[str, float], None] | None]:
+    """Give a function that shows a stage and its fraction done; None where nobody is watching.
+
+    A stage that has no title is shown by its own name.
+    """
     if not sys.stderr.isatty():
         yield None
         return
-    parts = (TextColumn(title), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    parts = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     bar = Progress(*parts, console=Console(stderr=True), transient=True)
-    task = bar.add_task(title, total=1.0)
+    task = bar.add_task("", total=1.0)
     started = time.monotonic()
+    stages = list[str]()
 
-    def show(fraction: float) -> None:
+    def show(stage: str, fraction: float) -> None:
         if not bar.live.is_started and time.monotonic() - started > _SECONDS_BEFORE_BAR:
             bar.start()
+        if stages[-1:] != [stage]:
+            stages.append(stage)
+            bar.reset(task, description=titles.get(stage, stage))
         bar.update(task, completed=fraction)
 
     try:
@@ -124,6 +151,61 @@ def print_result(
         best, parents = next(table.parent_sets(node))
         rows.append((name, f"{count:,}", f"{best:,.3f}", ", ".join(parents) or "(none)"))
     _print_table(("variable", "candidates", "best score", "best parents"), rows, right=(1, 2))
+
+
+def learned_facts(credible: CredibleSet, seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return what a search found as one JSON object."""
+    scoring = credible.score_table.provenance
+    facts = {
+        "n_variables": len(credible.names),
+        "n_rows": scoring.get("n_rows"),
+        "score": scoring.get("score"),
+        "epsilon": credible.epsilon,
+        "optimal_score": credible.optimal_score,
+        "n_candidates": credible.score_table.n_candidates,
+        "n_networks": credible.n_networks,
+        "n_classes": credible.n_classes,
+        "complete": credible.complete,
+        "stopped_because": credible.stopped_because,
+        "engine": credible.engine,
+        "seconds": {stage: round(time_taken, 6) for stage, time_taken in seconds.items()},
+        "peak_memory_mb": _peak_memory_mb(),
+    }
+    if credible.n_requested is not None:
+        facts["n_tied_at_boundary"] = credible.n_tied_at_boundary
+    return facts
+
+
+def _peak_memory_mb() -> float | None:
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def print_learned(credible: CredibleSet) -> None:
+    """Print what a search found: a few sentences, and the best classes."""
+    typer.echo(credible.summary())
+    rows = [
+        (f"{found.score:,.6f}", f"{found.size:,}", f"{100 * found.weight:.2f} %", _edges(found.cpdag))
+        for found in credible.classes()[:_CLASSES_SHOWN]
+    ]
+    if rows:
+        typer.echo("")
+        _print_table(("score", "networks", "weight", "edges of the class"), rows, right=(0, 1, 2))
+    if credible.n_classes > len(rows):
+        typer.echo(f"... and {credible.n_classes - len(rows):,} more")
+
+
+def _edges(cpdag: CPDAG) -> str:
+    """Return the edges where they are few, and else how many there are."""
+    directed, undirected = len(cpdag.directed), len(cpdag.undirected)
+    if directed + undirected > _EDGES_SHOWN:
+        return f"{directed} directed, {undirected} undirected"
+    edges = [f"{a} -> {b}" for a, b in cpdag.directed] + [f"{a} -- {b}" for a, b in cpdag.undirected]
+    return ", ".join(edges) or "(none)"
 
 
 def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:

@@ -3,13 +3,16 @@
 A network is credible when its log score is at least OPT - epsilon, epsilon = ln(Bayes factor): the data favour the
 best network over it by less than that factor (Liao et al., section 3; scale of Kass & Raftery 1995: 3 to 20 positive,
 20 to 150 strong, above 150 very strong evidence).
+
+The same can be said by a ratio rho >= 1 (Liao et al., equation 1, in costs, where OPT > 0 is the least): a network is
+credible when its cost is at most rho * OPT, so epsilon = (rho - 1) * OPT. That needs OPT, which only the search knows.
 """
 
 import math
 
 from credibn.errors import OptionError
 
-__all__ = ["DEFAULT_BAYES_FACTOR", "resolve_epsilon"]
+__all__ = ["DEFAULT_BAYES_FACTOR", "epsilon_of_ratio", "resolve_epsilon", "resolve_ratio"]
 
 DEFAULT_BAYES_FACTOR = 20.0
 
@@ -37,6 +40,41 @@ def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = N
             f"bayes_factor is {bayes_factor!r}; it must be 1 or more, and finite (1 keeps only the optimal networks)"
         )
     return math.log(factor)
+
+
+def resolve_ratio(ratio: float) -> float:
+    """Return the ratio as a number, if it is one that can be used.
+
+    Examples
+    --------
+    >>> resolve_ratio("1.5")
+    1.5
+    """
+    value = _number("ratio", ratio)
+    if not 1 <= value < math.inf:
+        raise OptionError(f"ratio is {ratio!r}; it must be 1 or more, and finite (1 keeps only the optimal networks)")
+    return value
+
+
+def epsilon_of_ratio(ratio: float, optimal_score: float) -> float:
+    """Return the epsilon of a ratio, once the optimal log score is known.
+
+    Raises
+    ------
+    OptionError
+        When the optimal score is positive, as densities can make it: then no network is within a ratio of it.
+
+    Examples
+    --------
+    >>> epsilon_of_ratio(1.25, -1000.0)
+    250.0
+    """
+    if optimal_score > 0:
+        raise OptionError(
+            f"ratio={ratio!r} was given, but the optimal log score is {optimal_score:.6g}, above 0, where a ratio of "
+            "costs has no meaning; give epsilon or bayes_factor instead"
+        )
+    return (ratio - 1.0) * -optimal_score + 0.0
 
 
 def _number(option: str, value: object) -> float:

@@ -34,7 +34,15 @@ from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
 
-__all__ = ["SCORES", "ScoringEstimate", "estimate_scoring", "score_parent_sets"]
+__all__ = [
+    "SCORES",
+    "ScoringEstimate",
+    "count_allowed_sets",
+    "estimate_scoring",
+    "resolve_score",
+    "resolve_threads",
+    "score_parent_sets",
+]
 
 SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic")
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
@@ -118,7 +126,7 @@ def score_parent_sets(
         prior=prior,
         **read_options,
     )
-    threads = _n_threads(n_threads)
+    threads = resolve_threads(n_threads)
     estimate = _estimate(problem, engine)
     found = _run(problem, estimate, threads, progress, RULES)
     nodes, scores, masks = problem.widen(found)
@@ -168,6 +176,23 @@ def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> Scor
     return _estimate(_make_problem(data, **options), engine)
 
 
+def count_allowed_sets(data: Any, **options: Any) -> int:
+    """Return how many parent sets the constraints allow, all nodes together: what a table without pruning would list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_allowed_sets(np.arange(8).reshape(4, 2) % 3)
+    4
+    """
+    problem = _make_problem(data, **options)
+    total = problem.data.n_variables - problem.n_searched
+    for child in range(problem.n_searched):
+        _, free, most = problem.parent_choices(child)
+        total += sum(math.comb(len(free), k) for k in range(most + 1))
+    return total
+
+
 def _make_problem(
     data: Any,
     *,
@@ -182,7 +207,7 @@ def _make_problem(
     prior: StructurePrior | None = None,
     **read_options: Any,
 ) -> ScoringProblem:
-    scorer = _resolve_score(score, equivalent_sample_size)
+    scorer = resolve_score(score, equivalent_sample_size)
     gap = resolve_epsilon(bayes_factor, epsilon)
     if not isinstance(data, Dataset):
         read_options.setdefault("columns", scorer.columns)
@@ -198,7 +223,8 @@ def _make_problem(
     return ScoringProblem(dataset, scorer, gap, constraints, resolve_prior(prior, dataset.names))
 
 
-def _resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
+def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
+    """Return the score object that a name, or an object, and the equivalent sample size stand for."""
     if score == "bdeu":
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
@@ -224,7 +250,8 @@ def _resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: f
     )
 
 
-def _n_threads(n_threads: int | None) -> int:
+def resolve_threads(n_threads: int | None) -> int:
+    """Return the number of threads: all cores by default."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(n_threads, bool) or not isinstance(n_threads, (int, np.integer)) or n_threads < 1:

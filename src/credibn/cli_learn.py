@@ -1,0 +1,324 @@
+"""The commands that search: ``learn`` and ``kbest``.
+
+Both end with status 0 only if the result is complete: with 3 if a limit struck, with 130 after Ctrl-C. What the search
+had found until then is printed and written all the same, and says that it is partial.
+"""
+
+import json
+import tempfile
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from credibn.atomic import replacing
+from credibn.cli_options import (
+    AsJsonOption,
+    BayesFactorOption,
+    ContinuousOption,
+    DiscretiseOption,
+    EdgePenaltyOption,
+    EpsilonOption,
+    ForbidOption,
+    MaxParentsOption,
+    MaxStatesOption,
+    Missing,
+    MissingOption,
+    RequireOption,
+    SampleSizeOption,
+    ScoreName,
+    ScoreOption,
+    ThreadsOption,
+    TiersOption,
+    WeightsOption,
+    columns_of,
+    parent_limits,
+    read,
+)
+from credibn.credible import CredibleSet
+from credibn.errors import OptionError
+from credibn.learning import k_best_classes, k_best_networks
+from credibn.learning import learn as find_credible_set
+from credibn.scores import EdgePenalty, read_tiers
+from credibn.terminal import learned_facts, print_learned, stage_bars
+
+__all__ = ["kbest", "learn"]
+
+_TITLES = {"score": "scoring", "search": "searching"}
+_LIMIT_STRUCK, _INTERRUPTED = 3, 130
+
+
+class Unit(StrEnum):
+    """What is searched for."""
+
+    AUTO = "auto"
+    CLASSES = "classes"
+    NETWORKS = "networks"
+
+
+_Data = Annotated[
+    str | None,
+    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several."),
+]
+_Scores = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Score file to search instead of DATA: .jkl, .pss or .scores.")
+]
+_Ratio = Annotated[
+    float | None, typer.Option(metavar="R", help="Keep networks that cost at most this many times the optimum.")
+]
+_Unit = Annotated[Unit, typer.Option(help="Search by class, where possible, or list networks one by one.")]
+_ScoreEquivalent = Annotated[
+    bool, typer.Option("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
+]
+_Engine = Annotated[str, typer.Option(metavar="NAME", help="How to search; the answer is the same.")]
+_MaxNetworks = Annotated[int | None, typer.Option(metavar="M", help="Keep at most this many networks.")]
+_MaxClasses = Annotated[int | None, typer.Option(metavar="M", help="Keep this many classes, and ties with the last.")]
+_TimeLimit = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
+_MemoryLimit = Annotated[float | None, typer.Option(metavar="G", help="GiB for the search and what it finds.")]
+_Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Folder for result.credibn and summary.json; made if need be."),
+]
+
+
+def learn(
+    data: _Data = None,
+    scores: _Scores = None,
+    score: ScoreOption = ScoreName.BIC,
+    bayes_factor: BayesFactorOption = None,
+    epsilon: EpsilonOption = None,
+    ratio: _Ratio = None,
+    ess: SampleSizeOption = None,
+    max_parents: MaxParentsOption = None,
+    forbid: ForbidOption = None,
+    require: RequireOption = None,
+    tiers: TiersOption = None,
+    edge_penalty: EdgePenaltyOption = None,
+    max_networks: _MaxNetworks = None,
+    max_classes: _MaxClasses = None,
+    time_limit: _TimeLimit = None,
+    memory_limit: _MemoryLimit = None,
+    threads: ThreadsOption = None,
+    unit: _Unit = Unit.AUTO,
+    score_equivalent: _ScoreEquivalent = False,
+    engine: _Engine = "auto",
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = 100,
+    out: _Out = None,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Find every network within a Bayes factor of the best, by Markov equivalence class."""
+    started = time.perf_counter()
+    source = _source(
+        data,
+        scores,
+        score=score,
+        ess=ess,
+        max_parents=max_parents,
+        forbid=forbid,
+        require=require,
+        tiers=tiers,
+        edge_penalty=edge_penalty,
+        weights=weights,
+        missing=missing,
+        discretise=discretise,
+        continuous=continuous,
+        max_states=max_states,
+    )
+    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine)
+    _prepare_folder(out)
+    reading = time.perf_counter() - started
+    with stage_bars(_TITLES) as progress:
+        found = find_credible_set(
+            **source,
+            **searching,
+            bayes_factor=bayes_factor,
+            epsilon=epsilon,
+            ratio=ratio,
+            max_networks=max_networks,
+            max_classes=max_classes,
+            progress=progress,
+        )
+    _finish(found, reading, started, out, as_json)
+
+
+def kbest(
+    data: _Data = None,
+    k: Annotated[int, typer.Option("-k", metavar="K", help="How many.")] = 100,
+    classes: Annotated[bool, typer.Option("--classes", help="The k best classes instead of networks.")] = False,
+    scores: _Scores = None,
+    score: ScoreOption = ScoreName.BIC,
+    ess: SampleSizeOption = None,
+    max_parents: MaxParentsOption = None,
+    forbid: ForbidOption = None,
+    require: RequireOption = None,
+    tiers: TiersOption = None,
+    edge_penalty: EdgePenaltyOption = None,
+    time_limit: _TimeLimit = None,
+    memory_limit: _MemoryLimit = None,
+    threads: ThreadsOption = None,
+    unit: _Unit = Unit.AUTO,
+    score_equivalent: _ScoreEquivalent = False,
+    engine: _Engine = "auto",
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = 100,
+    out: _Out = None,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Find the k best networks, or the k best Markov equivalence classes."""
+    started = time.perf_counter()
+    source = _source(
+        data,
+        scores,
+        score=score,
+        ess=ess,
+        max_parents=max_parents,
+        forbid=forbid,
+        require=require,
+        tiers=tiers,
+        edge_penalty=edge_penalty,
+        weights=weights,
+        missing=missing,
+        discretise=discretise,
+        continuous=continuous,
+        max_states=max_states,
+    )
+    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine)
+    _prepare_folder(out)
+    reading = time.perf_counter() - started
+    with stage_bars(_TITLES) as progress:
+        find = k_best_classes if classes else k_best_networks
+        found = find(k=k, **source, **searching, progress=progress)
+    _finish(found, reading, started, out, as_json)
+
+
+def _source(
+    data: str | None,
+    scores: Path | None,
+    *,
+    score: ScoreName,
+    ess: float | None,
+    max_parents: list[str] | None,
+    forbid: list[str] | None,
+    require: list[str] | None,
+    tiers: Path | None,
+    edge_penalty: float | None,
+    weights: str | None,
+    missing: Missing,
+    discretise: list[str] | None,
+    continuous: list[str] | None,
+    max_states: int,
+) -> dict[str, Any]:
+    """Return the options of the library that say what is searched; the table is read here."""
+    if (data is None) is (scores is None):
+        raise OptionError(f"give either DATA or --scores FILE; {'neither' if data is None else 'both'} was given")
+    if scores is not None:
+        given = {
+            "--score": score is not ScoreName.BIC,
+            "--ess": ess is not None,
+            "--max-parents": max_parents,
+            "--forbid": forbid,
+            "--require": require,
+            "--tiers": tiers,
+            "--edge-penalty": edge_penalty is not None,
+            "--weights": weights,
+            "--missing": missing is not Missing.ERROR,
+            "--discretise": discretise,
+            "--continuous": continuous,
+        }
+        listed = [flag for flag, is_given in given.items() if is_given]
+        if listed:
+            raise OptionError(f"{', '.join(listed)} cannot change the finished scores of --scores; leave it out")
+        return {"scores": scores}
+    assert data is not None
+    prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
+    layers = None if tiers is None else read_tiers(tiers)
+    dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
+    return {
+        "data": dataset,
+        "score": score.value,
+        "equivalent_sample_size": ess,
+        "forbidden_edges": forbid,
+        "required_edges": require,
+        "tiers": layers,
+        "max_parents": parent_limits(max_parents, dataset.names),
+        "prior": prior,
+    }
+
+
+def _searching(
+    started: float,
+    time_limit: float | None,
+    memory_limit: float | None,
+    threads: int | None,
+    unit: Unit,
+    score_equivalent: bool,
+    engine: str,
+) -> dict[str, Any]:
+    """Return the options of the library that say how to search; the time for reading is part of the limit."""
+    if memory_limit is not None and not memory_limit > 0:
+        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0")
+    if time_limit is not None and time_limit > 0:
+        time_limit = max(time_limit - (time.perf_counter() - started), 1e-9)
+    return {
+        "time_limit": time_limit,
+        "memory_limit": None if memory_limit is None else max(1, int(memory_limit * 2**30)),
+        "n_threads": threads,
+        "unit": unit.value,
+        "score_equivalent": True if score_equivalent else None,
+        "engine": engine.replace("-", "_"),
+    }
+
+
+def _prepare_folder(out: Path | None) -> None:
+    """Make the folder and try to write to it: what would fail does so before the work."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+
+
+def _finish(found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool) -> None:
+    """Write and print what was found, and end with the status that says whether it is complete."""
+    if out is not None:
+        found.save(out / "result.credibn")
+    seconds = {
+        **found.timings,
+        "read": reading + found.timings["read"],
+        "total": time.perf_counter() - started,
+    }
+    facts = learned_facts(found, seconds)
+    if out is not None:
+        more = {
+            "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
+            "is_optimum_proven": found.is_optimum_proven,
+            "guarantee": found.guarantee,
+            "grouping": found.grouping,
+            "names": found.names,
+            "settings": dict(found.settings),
+            "provenance": dict(found.provenance),
+            "statistics": dict(found.statistics),
+        }
+        with replacing(out / "summary.json") as sink:
+            sink.write((json.dumps({**facts, **more}, indent=1) + "\n").encode())
+    if as_json:
+        typer.echo(json.dumps(facts))
+    else:
+        print_learned(found)
+        if out is not None:
+            typer.echo(f"written to {out}")
+    if not found.complete:
+        typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
+        raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)

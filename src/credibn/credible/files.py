@@ -1,0 +1,270 @@
+"""Credible sets as files, ``.credibn``: one Arrow IPC file with all that a set holds, its score table included.
+
+The file has one row and a column for each array, a list with the array's items in C order; everything else is JSON in
+the schema's metadata. Buffers are compressed with zstd. Nothing in a file is executed, and everything is checked when
+it is read: shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and their sizes.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.atomic import replacing
+from credibn.credible.credible_set import CredibleSet
+from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic, masks_of
+from credibn.errors import CredibnError, FileFormatError
+from credibn.scores import ScoreTable
+from credibn.search import exact_scores, tolerance_of
+
+__all__ = ["read_credible_set", "write_credible_set"]
+
+_VERSION = 1
+_COLUMNS = {
+    "offsets": np.int64,
+    "candidate_scores": np.float64,
+    "candidate_masks": np.uint64,
+    "choices": np.uint32,
+    "scores": np.float64,
+    "sizes": np.uint64,
+    "class_of": np.int64,
+}
+_FACTS = (
+    "names",
+    "score_provenance",
+    "by_class",
+    "size_words",
+    "optimal_score",
+    "epsilon",
+    "complete",
+    "engine",
+    "stopped_because",
+    "unexplored_bound",
+    "n_requested",
+    "n_tied_at_boundary",
+    "timings",
+    "settings",
+    "provenance",
+    "statistics",
+)
+
+
+def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None:
+    """Write a set, all or nothing: a failure leaves no file, and an older file as it was."""
+    table, rows = credible.score_table, credible.rows
+    arrays: dict[str, NDArray[Any]] = {
+        "offsets": table.offsets,
+        "candidate_scores": table.scores,
+        "candidate_masks": table.masks,
+        "choices": rows.choices,
+        "scores": rows.scores,
+        "sizes": rows.sizes,
+        "class_of": np.zeros(0, dtype=np.int64) if rows.class_of is None else rows.class_of,
+    }
+    bound = credible.unexplored_bound
+    facts = {
+        "names": table.names,
+        "score_provenance": dict(table.provenance),
+        "by_class": rows.class_of is None,
+        "size_words": rows.sizes.shape[1],
+        "optimal_score": credible.optimal_score,
+        "epsilon": credible.epsilon,
+        "complete": credible.complete,
+        "engine": credible.engine,
+        "stopped_because": credible.stopped_because,
+        "unexplored_bound": "unbounded" if bound == math.inf else bound,
+        "n_requested": credible.n_requested,
+        "n_tied_at_boundary": credible.n_tied_at_boundary,
+        "timings": dict(credible.timings),
+        "settings": dict(credible.settings),
+        "provenance": dict(credible.provenance),
+        "statistics": dict(credible.statistics),
+    }
+    schema = _schema().with_metadata(
+        {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
+    )
+    columns = [_as_list(arrays[name]) for name in _COLUMNS]
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with replacing(path) as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+        writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _schema() -> Any:
+    kinds = ((name, pa.from_numpy_dtype(dtype)) for name, dtype in _COLUMNS.items())
+    return pa.schema([pa.field(name, _list_of(kind), nullable=False) for name, kind in kinds])
+
+
+def _list_of(kind: Any) -> Any:
+    return pa.large_list(pa.field("item", kind, nullable=False))
+
+
+def _as_list(array: NDArray[Any]) -> Any:
+    """Return a list array of one list: the array's items."""
+    items = pa.array(np.ascontiguousarray(array).ravel())
+    return pa.LargeListArray.from_arrays(pa.array([0, len(items)], pa.int64()), items, type=_list_of(items.type))
+
+
+def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
+    """Read a set, and check everything in it.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the file, what was expected and what was found.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size == 0:
+            raise FileFormatError(f"{path}: expected a credible set of credibn, found an empty file")
+        with pa.memory_map(os.fspath(path)) as source:
+            reader = pa.ipc.open_file(source)
+            facts = _facts(path, reader.schema)
+            arrays = _arrays(path, reader)
+        return _credible_set(path, facts, arrays)
+    except FileFormatError:
+        raise
+    except OSError as error:
+        if isinstance(error, pa.ArrowException):
+            raise FileFormatError(
+                f"{path}: expected a credible set of credibn, found no valid one ({error})"
+            ) from error
+        raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
+    except (pa.ArrowException, CredibnError, MemoryError, ValueError, TypeError, OverflowError) as error:
+        raise FileFormatError(f"{path}: expected a credible set of credibn, found no valid one ({error})") from error
+
+
+def _facts(path: Path, schema: Any) -> dict[str, Any]:
+    metadata = schema.metadata or {}
+    version = metadata.get(b"credibn.credible_set")
+    if version != str(_VERSION).encode():
+        found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
+        raise FileFormatError(
+            f"{path}: expected version {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
+        )
+    if not schema.equals(_schema(), check_metadata=False):
+        raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
+    try:
+        facts = json.loads(metadata[b"credibn.facts"])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
+    if not isinstance(facts, dict) or set(facts) != set(_FACTS):
+        missing = sorted(set(_FACTS) ^ set(facts)) if isinstance(facts, dict) else list(_FACTS)
+        raise FileFormatError(f"{path}: expected the facts {', '.join(_FACTS)}; missing or unknown: {missing}")
+    for name, value in facts.items():
+        if not _is_of_kind(name, value):
+            raise FileFormatError(f"{path}: the fact {name!r} cannot be {value!r:.80}")
+    return facts
+
+
+def _is_of_kind(name: str, value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    match name:
+        case "names":
+            return isinstance(value, list)
+        case "score_provenance" | "timings" | "settings" | "provenance" | "statistics":
+            return isinstance(value, dict)
+        case "by_class" | "complete":
+            return isinstance(value, bool)
+        case "size_words":
+            return is_count
+        case "n_requested" | "n_tied_at_boundary":
+            return value is None or is_count
+        case "unexplored_bound":
+            return value is None or value == "unbounded" or is_number
+        case "engine":
+            return isinstance(value, str)
+        case "stopped_because":
+            return value is None or isinstance(value, str)
+        case "epsilon":
+            return is_number and isinstance(value, (int, float)) and value >= 0
+        case _:
+            return is_number
+
+
+def _arrays(path: Path, reader: Any) -> dict[str, NDArray[Any]]:
+    if reader.num_record_batches != 1:
+        raise FileFormatError(f"{path}: expected one record batch, found {reader.num_record_batches}")
+    batch = reader.get_batch(0)
+    batch.validate(full=True)
+    if batch.num_rows != 1:
+        raise FileFormatError(f"{path}: expected one row, found {batch.num_rows}")
+    arrays = {}
+    for (name, dtype), column in zip(_COLUMNS.items(), batch.columns, strict=True):
+        items = column.flatten()
+        if column.null_count or items.null_count:
+            raise FileFormatError(f"{path}: expected a value everywhere, found an empty one in {name!r}")
+        size = np.dtype(dtype).itemsize
+        buffer = items.buffers()[1] if len(items) else b""
+        arrays[name] = np.frombuffer(buffer, dtype, len(items), items.offset * size).copy()
+    return arrays
+
+
+def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> CredibleSet:
+    n, k = len(facts["names"]), len(arrays["scores"])
+    words = -(-n // 64)
+    m = len(arrays["candidate_scores"])
+    size_words = facts["size_words"]
+    shapes = {
+        "offsets": (n + 1,),
+        "candidate_masks": (m, words),
+        "choices": (k, n),
+        "sizes": (k, size_words),
+        "class_of": (0 if facts["by_class"] else k,),
+    }
+    for name, shape in shapes.items():
+        if arrays[name].size != math.prod(shape):
+            raise FileFormatError(f"{path}: expected {math.prod(shape)} items in {name!r}, found {arrays[name].size}")
+    shaped = {name: arrays[name].reshape(shape) for name, shape in shapes.items()}
+    table = ScoreTable(
+        tuple(facts["names"]),
+        shaped["offsets"],
+        arrays["candidate_scores"],
+        shaped["candidate_masks"],
+        facts["score_provenance"],
+    )
+    class_of = None if facts["by_class"] else shaped["class_of"]
+    rows = Rows(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
+    _check_rows(path, table, rows, facts)
+    bound = facts["unexplored_bound"]
+    return CredibleSet(
+        score_table=table,
+        rows=rows,
+        unexplored_bound=math.inf if bound == "unbounded" else bound,
+        **{name: facts[name] for name in _FACTS[4:] if name != "unexplored_bound"},
+    )
+
+
+def _check_rows(path: Path, table: ScoreTable, rows: Rows, facts: Mapping[str, Any]) -> None:
+    def require(holds: bool, what: str) -> None:
+        if not holds:
+            raise FileFormatError(f"{path}: {what}; the file was altered or damaged: make it again")
+
+    choices, scores, slack = rows.choices, rows.scores, 2 * tolerance_of(table)
+    require(bool((choices < table.counts).all()), "a network uses a candidate that is not in the score table")
+    if rows.class_of is None:
+        # The score of a class is that of its representative.
+        require(np.array_equal(exact_scores(table, choices), scores), "a score is not the sum of its local scores")
+    else:
+        require(rows.sizes.shape[1] == 0, "single networks have sizes")
+        require(bool(np.isfinite(scores).all()), "a score is not finite")
+        close = np.abs(exact_scores(table, choices) - scores) <= slack
+        require(bool(close.all()), "a score is not the sum of its local scores")
+    require(not (scores[1:] > scores[:-1]).any(), "the rows are not in order of score")
+    require(not has_repeats(choices), "a network is listed twice")
+    require(is_acyclic(table, choices), "a network has a directed cycle")
+    if rows.class_of is None:
+        require(classes_are_whole(table, rows), "a class is not given by its canonical member and its true size")
+    elif len(rows):
+        require(np.array_equal(rows.class_of, _core.group_by_class(masks_of(table, choices))), "the classes are wrong")
+    lowest = facts["optimal_score"] - facts["epsilon"] - slack
+    require(not len(rows) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")
+    require(not len(rows) or scores[-1] >= lowest, "a network is not credible")

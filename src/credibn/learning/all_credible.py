@@ -1,0 +1,144 @@
+"""From data to the credible set, in one call: read, score, search, collect.
+
+When a limit strikes during the search, the result holds what was found and says so. During scoring nothing exact can
+be said yet, so a time limit raises an error.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from credibn.credible import CredibleSet
+from credibn.learning.options import Edges, Progress, resolve_count, resolve_gap
+from credibn.learning.runs import collect, find, nothing_known, start, within_limits
+from credibn.scores import LocalScore, ScoreTable, SetScore
+from credibn.scores.epsilon import epsilon_of_ratio, resolve_ratio
+from credibn.scores.priors import StructurePrior
+
+__all__ = ["learn"]
+
+
+def learn(
+    data: Any = None,
+    *,
+    scores: ScoreTable | str | PathLike[str] | None = None,
+    score: str | SetScore | LocalScore = "bic",
+    bayes_factor: float | None = None,
+    epsilon: float | None = None,
+    ratio: float | None = None,
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: Edges | None = None,
+    required_edges: Edges | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    score_equivalent: bool | None = None,
+    unit: str = "auto",
+    engine: str = "auto",
+    max_networks: int | None = None,
+    max_classes: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    **read_options: Any,
+) -> CredibleSet:
+    """Find every network whose score is within epsilon of the optimum, by Markov equivalence class.
+
+    Parameters
+    ----------
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Dataset or ScoreTable
+        See `read_data`, which also takes the ``read_options``.
+    scores : ScoreTable or path of a score file, optional
+        Instead of data; then no option of scoring may be given.
+    score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
+        See `score_parent_sets`.
+    bayes_factor, epsilon, ratio : float, optional
+        One of them says how much worse than the best a network may score: epsilon = ln(bayes_factor); with a ratio
+        rho >= 1, a network may cost rho times the optimum (Liao et al., equation 1; a cost is minus a log score), so
+        epsilon = (rho - 1) * OPT. By default a Bayes factor of 20. Since scoring needs epsilon beforehand, a ratio
+        takes two rounds: scoring and search for epsilon = 0 prove OPT, a second round uses the epsilon that follows.
+    score_equivalent : bool, optional
+        For scores of unknown origin: True asserts that Markov equivalent networks score the same.
+    unit : {"auto", "classes", "networks"}
+        What is searched for. By default classes, where they are credible as a whole: one member each is found, the
+        others are counted. With constraints, or a score or prior that can tell members apart, networks are listed one
+        by one and grouped afterwards; then a class counts only its credible members.
+    engine : str
+        The search engine, by default the one predicted to be the fastest; the answer is the same.
+    max_networks : int, optional
+        Keep at most this many networks: whole classes from the best down while they fit.
+    max_classes : int, optional
+        Keep the best classes, this many and all that tie with the last. Where networks are listed one by one, all down
+        to the score of the last class.
+    time_limit : float, optional
+        Seconds for everything together.
+    memory_limit : int or str, optional
+        Bytes, or text such as "4G" (GiB), for the engine and what it finds.
+    n_threads : int, optional
+        All cores by default; the result is the same for any number.
+    progress : callable, optional
+        Called a few times per second with the stage and the fraction done; the work stops if it returns False.
+
+    Returns
+    -------
+    CredibleSet
+        `complete`, unless a limit struck, `progress` said stop, or Ctrl-C was pressed during the search.
+
+    Raises
+    ------
+    DataError, OptionError, FileFormatError, TooLargeError
+    TimeLimitError
+        When the time limit struck before any network was found.
+    KeyboardInterrupt
+        When interrupted before any network was found.
+
+    Warns
+    -----
+    CredibnWarning
+        When scores do not say for which epsilon they were pruned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> found = learn(np.column_stack([x, x, np.arange(80) % 2]), bayes_factor=3)
+    >>> [sorted(network.edges) for network in found.networks()]
+    [[('X0', 'X1')], [('X1', 'X0')]]
+    """
+    gap = resolve_gap(bayes_factor, epsilon, ratio)
+    max_networks = resolve_count("max_networks", max_networks)
+    max_classes = resolve_count("max_classes", max_classes)
+    run = start(
+        data,
+        scores,
+        scoring={
+            "score": score,
+            "equivalent_sample_size": equivalent_sample_size,
+            "forbidden_edges": forbidden_edges,
+            "required_edges": required_edges,
+            "tiers": tiers,
+            "max_parents": max_parents,
+            "prior": prior,
+        },
+        reading=read_options,
+        settings={"bayes_factor": bayes_factor, "epsilon": epsilon, "ratio": ratio},
+        max_networks=max_networks,
+        max_classes=max_classes,
+        score_equivalent=score_equivalent,
+        unit=unit,
+        engine=engine,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    if gap is None:
+        assert ratio is not None
+        first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
+        if first.found.stopped:
+            raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
+        gap = epsilon_of_ratio(resolve_ratio(ratio), -first.found.best_cost)
+    answer = find(run, run.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
+    rows, reason, bound = within_limits(run, answer, max_networks, max_classes)
+    return collect(run, answer, rows, gap, reason, bound)

@@ -1,0 +1,191 @@
+"""The k best networks, and the k best classes, however far they reach.
+
+What KBest and KBestEC compute (Tian, He & Ram 2010; Chen & Tian 2014), by the machinery of the credible set: search
+within a small epsilon, and double it until enough was found, so only as much is scored and searched as is needed.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+from credibn.credible import CredibleSet
+from credibn.credible.rows import Rows, best_networks, count_at_least, expand
+from credibn.errors import OptionError
+from credibn.learning.options import Edges, Progress, resolve_count
+from credibn.learning.runs import Answer, Run, collect, find, start, why_stopped
+from credibn.scores import LocalScore, ScoreTable, SetScore
+from credibn.scores.epsilon import DEFAULT_BAYES_FACTOR
+from credibn.scores.priors import StructurePrior
+from credibn.search import tolerance_of
+
+__all__ = ["k_best_classes", "k_best_networks"]
+
+_Kind = Literal["networks", "classes"]
+
+
+def k_best_networks(data: Any = None, k: int = 100, **options: Any) -> CredibleSet:
+    """Find the k best networks, proven to be the best.
+
+    Parameters
+    ----------
+    data : as for `learn`
+    k : int
+        How many networks; fewer are returned only where there are no more. Which of those that tie with the last are
+        taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
+    **options
+        Those of `learn`, except bayes_factor, epsilon, ratio, max_networks and max_classes.
+
+    Returns
+    -------
+    CredibleSet
+        Its epsilon is the gap between the best and the last.
+
+    Warns
+    -----
+    CredibnWarning
+        As `learn`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> best = k_best_networks(np.column_stack([x, x, np.arange(80) % 2]), k=1)
+    >>> best.n_networks, best.n_tied_at_boundary
+    (1, 1)
+    """
+    return _k_best("networks", data, k, **options)
+
+
+def k_best_classes(data: Any = None, k: int = 100, **options: Any) -> CredibleSet:
+    """Find the k best Markov equivalence classes, proven to be the best; see `k_best_networks`.
+
+    Where networks are listed one by one (see ``unit`` of `learn`), classes are ordered by their best member, and the
+    set holds the members down to the score of the last class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
+    3
+    """
+    return _k_best("classes", data, k, **options)
+
+
+def _k_best(
+    kind: _Kind,
+    data: Any,
+    k: int,
+    *,
+    scores: ScoreTable | str | PathLike[str] | None = None,
+    score: str | SetScore | LocalScore = "bic",
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: Edges | None = None,
+    required_edges: Edges | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    score_equivalent: bool | None = None,
+    unit: str = "auto",
+    engine: str = "auto",
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    **read_options: Any,
+) -> CredibleSet:
+    for option in ("bayes_factor", "epsilon", "ratio", "max_networks", "max_classes"):
+        if option in read_options:
+            raise OptionError(f"{option} was given, but the {kind} to find are the k best; give k only, or use learn")
+    if resolve_count("k", k) is None:
+        raise OptionError("k is None; it must be a whole number, 1 or more")
+    run = start(
+        data,
+        scores,
+        scoring={
+            "score": score,
+            "equivalent_sample_size": equivalent_sample_size,
+            "forbidden_edges": forbidden_edges,
+            "required_edges": required_edges,
+            "tiers": tiers,
+            "max_parents": max_parents,
+            "prior": prior,
+        },
+        reading=read_options,
+        settings={"k": int(k), "k_best": kind},
+        score_equivalent=score_equivalent,
+        unit=unit,
+        engine=engine,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    answer, reason = _grow(run, kind, int(k))
+    rows, n_tied = _take(answer, kind, int(k))
+    span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
+    bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
+    return collect(
+        run,
+        answer,
+        rows,
+        span,
+        reason,
+        None if reason is None else bound,
+        n_requested=int(k),
+        n_tied_at_boundary=n_tied,
+    )
+
+
+def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
+    """Double epsilon until k are found, with all that tie with the last, or there are no more."""
+    epsilon = math.log(DEFAULT_BAYES_FACTOR)
+    while True:
+        gap = min(epsilon, run.source.largest_epsilon)
+        quota = {"max_networks": k} if kind == "networks" else {"max_classes": k}
+        table = run.source.table_for(gap)
+        answer = find(run, table, gap, **quota)
+        if answer.found.stopped:
+            return answer, why_stopped(run, answer.found)
+        count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes
+        if count >= k:
+            covered = answer.optimal_score - _score_of(answer.rows, kind, k) + tolerance_of(table) <= gap
+            if covered or gap >= run.source.largest_epsilon or run.source.lists_everything(table, gap):
+                return answer, None
+        elif answer.found.is_cut:
+            return answer, "memory_limit"
+        elif run.source.lists_everything(table, gap):
+            return answer, None
+        elif gap >= run.source.largest_epsilon:
+            return answer, "score_table"
+        epsilon *= 2
+
+
+def _score_of(rows: Rows, kind: _Kind, k: int) -> float:
+    """Return the score of the k-th best network or class."""
+    if kind == "classes":
+        return float(rows.scores[rows.first_rows[k - 1]])
+    if rows.class_of is not None:
+        return float(rows.scores[k - 1])
+    total = number = 0
+    while total < k:
+        total += rows.class_size(number)
+        number += 1
+    return float(rows.scores[number - 1])
+
+
+def _take(answer: Answer, kind: _Kind, k: int) -> tuple[Rows, int]:
+    """Return the first k networks or classes, and how many more tie with the last of them."""
+    rows = answer.rows
+    if (rows.n_networks if kind == "networks" else rows.n_classes) < k:
+        return rows, 0
+    tied = rows.first(count_at_least(rows, _score_of(rows, kind, k) - tolerance_of(answer.table)))
+    if kind == "networks":
+        whole = best_networks(answer.table, tied, k)
+        return whole if whole.n_networks == k else expand(answer.table, tied, k), tied.n_networks - k
+    if tied.class_of is None:
+        return tied.first(k), len(tied) - k
+    among = tied.class_of < k
+    kept = Rows(tied.choices[among], tied.scores[among], tied.sizes[among], tied.class_of[among])
+    return kept, tied.n_classes - k

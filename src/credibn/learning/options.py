@@ -1,0 +1,101 @@
+"""The options of `learn` and its kin, checked and in one form; and as JSON, to be echoed in the result."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from credibn.errors import OptionError
+from credibn.scores import LocalScore, SetScore
+from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
+
+__all__ = [
+    "Edges",
+    "Progress",
+    "as_json",
+    "as_lists",
+    "resolve_bytes",
+    "resolve_count",
+    "resolve_gap",
+    "resolve_seconds",
+]
+
+Edges = Iterable[tuple[str, str] | str]
+Progress = Callable[[str, float], bool | None]
+
+
+def resolve_gap(bayes_factor: float | None, epsilon: float | None, ratio: float | None) -> float | None:
+    """Return epsilon, or None where a ratio was given: then it depends on the optimum."""
+    if ratio is None:
+        return resolve_epsilon(bayes_factor, epsilon)
+    if bayes_factor is not None or epsilon is not None:
+        other = f"bayes_factor={bayes_factor!r}" if bayes_factor is not None else f"epsilon={epsilon!r}"
+        raise OptionError(f"both {other} and ratio={ratio!r} were given; give one of them")
+    resolve_ratio(ratio)
+    return None
+
+
+def resolve_count(option: str, value: int | None) -> int | None:
+    """Return a limit on a number of things; None is no limit."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+        raise OptionError(f"{option} is {value!r}; it must be a whole number, 1 or more")
+    return None if value is None else int(value)
+
+
+def resolve_seconds(time_limit: float | None) -> float | None:
+    """Return a time limit in seconds; None is no limit."""
+    if time_limit is None:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0:
+        raise OptionError(f"time_limit is {time_limit!r}; it must be a number of seconds above 0")
+    return float(time_limit)
+
+
+def resolve_bytes(memory_limit: int | str | None) -> int | None:
+    """Return a memory limit in bytes.
+
+    Examples
+    --------
+    >>> resolve_bytes("1.5G"), resolve_bytes("200 MB"), resolve_bytes(4096)
+    (1610612736, 209715200, 4096)
+    """
+    if memory_limit is None:
+        return None
+    if isinstance(memory_limit, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(?:i?B)?\s*", memory_limit, flags=re.IGNORECASE)
+        value = None if match is None else int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
+    else:
+        is_whole = isinstance(memory_limit, (int, np.integer)) and not isinstance(memory_limit, bool)
+        value = int(memory_limit) if is_whole else None
+    if value is None or value < 1:
+        raise OptionError(f"memory_limit is {memory_limit!r}; give bytes, or text such as '500M' or '4G'")
+    return value
+
+
+def as_lists(value: Any) -> Any:
+    """Return an iterable of edges or tiers as lists, so that it can be read more than once; the rest as it is."""
+    if value is None or isinstance(value, (str, Mapping, tuple)) or not isinstance(value, Iterable):
+        return value
+    return [as_lists(part) for part in value]
+
+
+def as_json(value: Any) -> Any:
+    """Return an option as JSON can hold it; objects by their name and settings, or by their type."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_json(part) for part in value]
+    if isinstance(value, PathLike):
+        return str(value)
+    if isinstance(value, (SetScore, LocalScore)):
+        return {"score": value.name, **value.settings()}
+    return type(value).__name__

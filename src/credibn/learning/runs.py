@@ -1,0 +1,248 @@
+"""What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from credibn.credible import CredibleSet
+from credibn.credible.rows import Rows, best_classes, best_networks, group
+from credibn.errors import TimeLimitError, TooLargeError
+from credibn.learning.options import Progress, as_json, as_lists, resolve_bytes, resolve_seconds
+from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.scores import ScoreTable
+from credibn.scores.scoring import resolve_threads
+from credibn.search import (
+    Found,
+    Unit,
+    check_engine_name,
+    choose_engine,
+    choose_unit,
+    make_problem,
+    run_search,
+    tolerance_of,
+)
+from credibn.search.watching import Watch
+
+__all__ = ["FEWEST_ROWS", "Answer", "Run", "collect", "find", "nothing_known", "start", "why_stopped", "within_limits"]
+
+FEWEST_ROWS = 1024
+"""Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What stays the same from the first to the last search of one call."""
+
+    source: ScoreSource
+    watch: Watch
+    clock: Clock
+    settings: dict[str, Any]
+    score_equivalent: bool | None
+    unit: str
+    engine: str
+    max_bytes: int | None
+    n_threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one search found, with the table that it searched; not yet cut to the limits."""
+
+    table: ScoreTable
+    unit: Unit
+    engine: str
+    found: Found
+    rows: Rows
+
+    @property
+    def optimal_score(self) -> float:
+        """The best log score known."""
+        return -self.found.best_cost + 0.0
+
+    @property
+    def bound(self) -> float:
+        """No network that scores above this is missing; minus infinity when none is that was asked for."""
+        last = float(self.rows.scores[-1]) if self.found.is_cut and len(self.rows) else -math.inf
+        return max(-self.found.unexplored_bound, last)
+
+
+def start(
+    data: Any,
+    scores: Any,
+    *,
+    scoring: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    max_networks: int | None = None,
+    max_classes: int | None = None,
+    score_equivalent: bool | None,
+    unit: str,
+    engine: str,
+    time_limit: float | None,
+    memory_limit: int | str | None,
+    n_threads: int | None,
+    progress: Progress | None,
+) -> Run:
+    """Check the options, echo them, and open the source of scores; the clock starts here."""
+    check_engine_name(engine)
+    clock = Clock()
+    watch = Watch(progress, resolve_seconds(time_limit))
+    listed = {name: as_lists(value) for name, value in scoring.items()}
+    max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
+    source = open_source(
+        data,
+        scores,
+        scoring=listed,
+        reading=reading,
+        watch=watch,
+        clock=clock,
+        n_threads=threads,
+        max_bytes=max_bytes,
+    )
+    echoed = {
+        "data": data,
+        "scores": scores,
+        **settings,
+        **listed,
+        "score_equivalent": score_equivalent,
+        "unit": unit,
+        "engine": engine,
+        "max_networks": max_networks,
+        "max_classes": max_classes,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "n_threads": threads,
+        **reading,
+    }
+    plain = {name: as_json(value) for name, value in echoed.items()}
+    return Run(source, watch, clock, plain, score_equivalent, unit, engine, max_bytes, threads)
+
+
+def find(
+    run: Run, table: ScoreTable, epsilon: float, max_networks: int | None = None, max_classes: int | None = None
+) -> Answer:
+    """Search, with quotas that leave at least what is asked for and all that ties with it."""
+    unit = choose_unit(table, run.unit, run.score_equivalent)
+    if unit == "classes":
+        return _search(run, table, epsilon, unit, max_classes, max_networks)
+    if max_classes is None:
+        return _search(run, table, epsilon, unit, max_networks, None)
+    max_rows = max(FEWEST_ROWS, 4 * max_classes)
+    while True:
+        if max_networks is not None:
+            max_rows = min(max_rows, max_networks)
+        answer = _search(run, table, epsilon, unit, max_rows, None)
+        is_enough = answer.rows.n_classes >= max_classes or len(answer.rows) < max_rows or max_rows == max_networks
+        if is_enough or answer.found.stopped or not answer.found.is_cut:
+            return answer
+        max_rows *= 4
+
+
+def _search(
+    run: Run, table: ScoreTable, epsilon: float, unit: Unit, max_rows: int | None, max_networks: int | None
+) -> Answer:
+    problem = make_problem(
+        table,
+        epsilon=epsilon,
+        unit=unit,
+        max_rows=max_rows,
+        max_networks=max_networks,
+        max_bytes=run.max_bytes,
+        n_threads=run.n_threads,
+        watch=run.watch,
+    )
+    engine = choose_engine(problem, run.engine)
+    with run.clock.stage("search"), run.watch.heeding_interrupts():
+        found, scores = run_search(problem, table, engine)
+    if not math.isfinite(found.best_cost):
+        raise nothing_known(run.watch, "before a network was found")
+    with run.clock.stage("search"):
+        rows = (
+            Rows(found.choices, scores, found.sizes, None) if unit == "classes" else group(table, found.choices, scores)
+        )
+    return Answer(table, unit, engine.name, found, rows)
+
+
+def nothing_known(watch: Watch, when: str) -> BaseException:
+    """Return the error for a search that ended before it could say anything exact."""
+    if watch.reason == "time_limit":
+        return TimeLimitError(f"the time limit struck {when}, so nothing exact can be said; raise time_limit")
+    if watch.reason is None:
+        return TooLargeError(f"the search ran out of memory {when}; raise memory_limit or lower epsilon")
+    return KeyboardInterrupt(f"the search was stopped {when}")
+
+
+def within_limits(
+    run: Run, answer: Answer, max_networks: int | None, max_classes: int | None
+) -> tuple[Rows, str | None, float | None]:
+    """Return the rows that the limits leave, which limit struck, and the best score that may be missing."""
+    rows, found = answer.rows, answer.found
+    tolerance = tolerance_of(answer.table)
+    reason, bound = why_stopped(run, found), answer.bound
+    if found.is_cut:
+        reason = reason or "memory_limit"  # unless one of the others turns out to be full
+    if max_classes is not None and rows.n_classes >= max_classes:
+        kept = best_classes(rows, max_classes, tolerance)
+        if len(kept) < len(rows) or reason == "memory_limit":
+            reason = "max_classes" if reason in (None, "memory_limit") else reason
+            bound = max(bound, _first_missing(rows, kept))
+        rows = kept
+    if max_networks is not None and rows.n_networks >= max_networks:
+        kept = best_networks(answer.table, rows, max_networks)
+        if kept.n_networks < rows.n_networks or reason == "memory_limit":
+            reason = "max_networks" if reason in (None, "memory_limit", "max_classes") else reason
+            bound = max(bound, _first_missing(rows, kept))
+        rows = kept
+    return rows, reason, None if reason is None else bound
+
+
+def why_stopped(run: Run, found: Found) -> str | None:
+    """Return what ended the search before its time."""
+    return run.watch.reason or "memory_limit" if found.stopped else None
+
+
+def _first_missing(rows: Rows, kept: Rows) -> float:
+    if kept.n_networks == rows.n_networks:
+        return -math.inf
+    is_expanded = (kept.class_of is None) is not (rows.class_of is None)
+    return float(rows.scores[0 if is_expanded else len(kept)])
+
+
+def collect(
+    run: Run,
+    answer: Answer,
+    rows: Rows,
+    epsilon: float,
+    reason: str | None,
+    bound: float | None,
+    **of_k_best: int,
+) -> CredibleSet:
+    """Return the result, with all that is to be known about how it came to be."""
+    table = answer.table
+    scoring = dict(table.provenance)
+    settings = dict(run.settings)
+    if settings["prior"] is not None:
+        settings["prior"] = scoring.get("prior")
+    return CredibleSet(
+        score_table=table,
+        rows=rows,
+        optimal_score=answer.optimal_score,
+        epsilon=epsilon,
+        complete=reason is None,
+        engine=answer.engine,
+        stopped_because=reason,
+        unexplored_bound=bound,
+        timings=run.clock.timings(),
+        settings=settings,
+        provenance={
+            "version": version("credibn"),
+            "data_fingerprint": scoring.get("data_fingerprint"),
+            "n_rows": scoring.get("n_rows"),
+            "scores_complete_for": table.epsilon,
+            "unit": answer.unit,
+        },
+        statistics=answer.found.statistics,
+        **of_k_best,
+    )

@@ -1,0 +1,187 @@
+"""Where the search gets its score tables: from data, scored for the epsilon at hand, or from a table that is given.
+
+Both kinds answer the same three questions: the table for an epsilon, the largest epsilon there can be a table for, and
+whether the networks within an epsilon are all networks there are.
+"""
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, Protocol
+
+from credibn.data import Dataset, read_data
+from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.scores import ScoreTable, estimate_scoring, read_scores, score_parent_sets
+from credibn.scores.scoring import count_allowed_sets, resolve_score
+from credibn.search.watching import Watch
+
+__all__ = ["Clock", "ScoreSource", "open_source"]
+
+
+class Clock:
+    """Seconds spent in each stage."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self._seconds = {"read": 0.0, "score": 0.0, "search": 0.0}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time of what is done inside."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[name] += time.perf_counter() - before
+
+    def timings(self) -> dict[str, float]:
+        """Return the seconds of each stage and in total."""
+        return {**self._seconds, "total": time.perf_counter() - self._started}
+
+
+class ScoreSource(Protocol):
+    """Score tables on demand."""
+
+    largest_epsilon: float
+
+    def table_for(self, epsilon: float) -> ScoreTable:
+        """Return a table that lists every parent set of every network within epsilon of the optimum."""
+        ...
+
+    def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
+        """Whether the networks within epsilon of the optimum are all networks that the constraints allow."""
+        ...
+
+
+def open_source(
+    data: Any,
+    scores: Any,
+    *,
+    scoring: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    watch: Watch,
+    clock: Clock,
+    n_threads: int,
+    max_bytes: int | None,
+) -> ScoreSource:
+    """Return the source of scores that the options of `learn` name.
+
+    Raises
+    ------
+    OptionError
+        When data and scores are both given or both missing, or options of scoring stand beside finished scores.
+    """
+    if isinstance(data, ScoreTable):
+        if scores is not None:
+            raise OptionError("data is a ScoreTable, and scores was given too; give one of them")
+        data, scores = None, data
+    if (data is None) is (scores is None):
+        raise OptionError("give either data or scores; " + ("both were given" if data is not None else "neither was"))
+    if scores is None:
+        return _FromData(data, scoring, reading, watch, clock, n_threads, max_bytes)
+    default = {"score": "bic"}
+    given = [name for name, value in scoring.items() if value is not None and value != default.get(name)]
+    if given or reading:
+        listed = ", ".join([*given, *reading])
+        raise OptionError(f"{listed} cannot change scores that are finished: leave it out, or give the data instead")
+    with clock.stage("read"):
+        table = scores if isinstance(scores, ScoreTable) else _read_scores(scores)
+    return _FromTable(table)
+
+
+def _read_scores(path: Any) -> ScoreTable:
+    if not isinstance(path, (str, PathLike)):
+        raise OptionError(f"scores is {path!r:.80}; give a ScoreTable or the path of a score file")
+    return read_scores(path)
+
+
+def _span(table: ScoreTable) -> float:
+    """Return how far apart any two networks made of these candidates can be."""
+    best, worst = table.scores[table.offsets[:-1]], table.scores[table.offsets[1:] - 1]
+    return math.fsum(best - worst)
+
+
+class _FromTable:
+    def __init__(self, table: ScoreTable) -> None:
+        self._table = table
+        self.largest_epsilon = math.inf if table.epsilon is None else table.epsilon
+        if table.epsilon is None:
+            warnings.warn(
+                "these scores do not say for which epsilon they were pruned: the result is complete only relative to "
+                "the parent sets that are listed",
+                CredibnWarning,
+                stacklevel=4,
+            )
+
+    def table_for(self, epsilon: float) -> ScoreTable:
+        return self._table
+
+    def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
+        return self.largest_epsilon == math.inf and epsilon >= _span(table)
+
+
+class _FromData:
+    largest_epsilon = math.inf
+
+    def __init__(
+        self,
+        data: Any,
+        scoring: Mapping[str, Any],
+        reading: Mapping[str, Any],
+        watch: Watch,
+        clock: Clock,
+        n_threads: int,
+        max_bytes: int | None,
+    ) -> None:
+        self._scoring, self._watch, self._clock = dict(scoring), watch, clock
+        self._n_threads, self._max_bytes = n_threads, max_bytes
+        self._table: ScoreTable | None = None
+        columns = resolve_score(scoring["score"], scoring["equivalent_sample_size"]).columns
+        options = dict(reading) if isinstance(data, Dataset) else {"columns": columns, **reading}
+        with clock.stage("read"):
+            self._data = read_data(data, **options)
+
+    def table_for(self, epsilon: float) -> ScoreTable:
+        """Score, unless a table for this epsilon or a larger one is at hand."""
+        known = None if self._table is None else self._table.epsilon
+        if self._table is not None and known is not None and known >= epsilon:
+            return self._table
+        self._check_memory(epsilon)
+        try:
+            with self._clock.stage("score"):
+                self._table = score_parent_sets(
+                    self._data,
+                    **self._scoring,
+                    epsilon=epsilon,
+                    n_threads=self._n_threads,
+                    progress=lambda fraction: self._watch("score", fraction),
+                )
+        except KeyboardInterrupt:
+            if self._watch.reason == "time_limit":
+                raise TimeLimitError(
+                    "the time limit struck while parent sets were scored, so nothing exact can be said; raise "
+                    "time_limit, lower epsilon or set max_parents"
+                ) from None
+            raise
+        return self._table
+
+    def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
+        span = _span(table)
+        if epsilon < span:
+            return False
+        # A score may be undefined for some sets: such a table never lists all that is allowed, but ceases to grow.
+        ceased = epsilon >= math.ldexp(max(span, 1.0), 20)
+        return ceased or table.n_candidates >= count_allowed_sets(self._data, **self._scoring)
+
+    def _check_memory(self, epsilon: float) -> None:
+        if self._max_bytes is None:
+            return
+        need = estimate_scoring(self._data, **self._scoring, epsilon=epsilon).memory_bytes
+        if need > self._max_bytes:
+            raise TooLargeError(
+                f"scoring needs about {need / 2**30:,.2f} GiB, above the memory limit of "
+                f"{self._max_bytes / 2**30:,.2f} GiB; raise memory_limit or set max_parents"
+            )

@@ -1,0 +1,30 @@
+"""Search: the optimum and everything near it, by one of several engines that give the same answer."""
+
+from credibn.search.engines import ENGINES, check_engine_name, choose_engine, run_search
+from credibn.search.problem import (
+    Engine,
+    EngineEstimate,
+    Found,
+    SearchProblem,
+    Unit,
+    choose_unit,
+    exact_scores,
+    make_problem,
+    tolerance_of,
+)
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EngineEstimate",
+    "Found",
+    "SearchProblem",
+    "Unit",
+    "check_engine_name",
+    "choose_engine",
+    "choose_unit",
+    "exact_scores",
+    "make_problem",
+    "run_search",
+    "tolerance_of",
+]

@@ -1,0 +1,127 @@
+"""The registry of search engines, the choice among them, and the check of what they return.
+
+An engine is an object with the members of `Engine`, entered in `ENGINES` under its name: it inherits the whole test
+suite. All engines give the same answer, so the choice is a matter of time and memory only.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.errors import OptionError, TooLargeError
+from credibn.scores import ScoreTable
+from credibn.search.dynamic_programming import DynamicProgramming
+from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
+
+__all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
+
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(),)}
+"""The engines by name, in the order in which equal estimates are preferred."""
+
+
+def check_engine_name(name: str) -> None:
+    """Refuse the name of an engine that does not exist."""
+    if name != "auto" and name not in ENGINES:
+        raise OptionError(f"unknown engine {name!r}; choose one of {', '.join(['auto', *ENGINES])}")
+
+
+def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
+    """Return the engine of this name, or with ``"auto"`` the one that is predicted to be the fastest.
+
+    Raises
+    ------
+    OptionError
+        When there is no engine of this name.
+    TooLargeError
+        When the engine named, or every engine, cannot take this problem; the message says what would help.
+    """
+    check_engine_name(name)
+    candidates = list(ENGINES.values()) if name == "auto" else [ENGINES[name]]
+    estimates = [_within_memory(problem, engine.estimate(problem)) for engine in candidates]
+    ranked = [
+        (estimate.seconds, at)
+        for at, (engine, estimate) in enumerate(zip(candidates, estimates, strict=True))
+        if estimate.possible
+    ]
+    if ranked:
+        return candidates[min(ranked)[1]]
+    reasons = "; ".join(
+        f"{engine.name}: {estimate.reason}" for engine, estimate in zip(candidates, estimates, strict=True)
+    )
+    raise TooLargeError(
+        f"no engine can search {problem.n_variables} variables with {len(problem.costs):,} candidate parent sets "
+        f"({reasons or 'none is installed'})"
+        if name == "auto"
+        else f"engine={name!r} cannot take this problem ({reasons}); use engine='auto', or another one"
+    )
+
+
+def _within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
+    limit = problem.max_bytes
+    if not estimate.possible or limit is None or estimate.bytes <= limit:
+        return estimate
+    need, allowed = estimate.bytes / 2**30, limit / 2**30
+    reason = f"it needs {need:,.2f} GiB, above the memory limit of {allowed:,.2f} GiB; raise memory_limit"
+    return replace(estimate, possible=False, reason=reason)
+
+
+def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:
+    """Search, sum every score again with compensation, and return the rows in order with these scores.
+
+    The order is by score, the best first, then by choices: it does not depend on the engine.
+
+    Raises
+    ------
+    TooLargeError
+        When not even what ties with the best fits into the memory allowed.
+    RuntimeError
+        When a row is not credible or is listed twice: a bug in the engine.
+    """
+    try:
+        found = engine.search(problem)
+    except MemoryError as error:
+        raise TooLargeError(
+            f"{engine.name} ran out of memory ({error}); raise memory_limit, lower epsilon or set max_networks"
+        ) from error
+    scores = exact_scores(table, found.choices)
+    order = _order(found.choices, scores)
+    if order is not None:
+        scores = scores[order]
+        found = replace(found, choices=found.choices[order], costs=found.costs[order], sizes=found.sizes[order])
+    if len(scores):
+        found = replace(found, best_cost=min(found.best_cost, float(-scores[0])))
+        _check_credible(problem, found, scores, engine.name)
+    return found, scores
+
+
+def _order(choices: NDArray[np.uint32], scores: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Return the order by score, then by choices; None where the rows are in it."""
+    ties = np.flatnonzero(scores[1:] == scores[:-1])
+    if not (scores[1:] > scores[:-1]).any() and _increase(choices, ties):
+        return None
+    return np.lexsort((*choices.T[::-1], -scores))
+
+
+def _increase(choices: NDArray[np.uint32], rows: NDArray[np.int64]) -> bool:
+    """Whether each of these rows stands before the next in the order of its choices, and differs from it."""
+    for node in range(choices.shape[1]):
+        here, following = choices[rows, node], choices[rows + 1, node]
+        if (here > following).any():
+            return False
+        rows = rows[here == following]
+    return not len(rows)
+
+
+def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.float64], engine: str) -> None:
+    best, last = float(scores[0]), float(scores[-1])
+    lowest = -found.best_cost - problem.epsilon - 2 * problem.tolerance
+    if last < lowest:
+        raise RuntimeError(f"{engine} returned a network of score {last}, below {lowest}: please report this bug")
+    if -found.best_cost > best + problem.tolerance and not found.stopped:
+        raise RuntimeError(
+            f"{engine} knows of a network of score {-found.best_cost}, but its best is {best}: please report this bug"
+        )
+    ties = np.flatnonzero(scores[1:] == scores[:-1])
+    if not _increase(found.choices, ties):
+        raise RuntimeError(f"{engine} returned a network twice: please report this bug")

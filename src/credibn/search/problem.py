@@ -1,0 +1,304 @@
+"""What the search is asked, and what it answers: the contract of every engine.
+
+A search problem lists for each node its candidate parent sets with their costs (minus log scores, so lower is better),
+the cheapest first, in the order of the score table. A network is one candidate per node such that there is no directed
+cycle; its cost is the sum. OPT is the least cost, and a network is *credible* when it costs at most OPT + epsilon.
+
+The one tolerance
+-----------------
+Costs are sums of doubles, so equal ones may differ in their last bits. Two network scores that differ by less than
+``2**-40`` times the sum over the nodes of the absolute score of the best candidate (and at least 1e-12) count as equal.
+So a network exactly at OPT - epsilon is credible. Summing n doubles errs by less than ``n * 2**-53`` of that scale: the
+tolerance leaves room for thousands of nodes, and is still far below any difference that means something. Engines keep
+what costs at most OPT + epsilon + tolerance, and every score that leaves this package is summed again with compensation
+(`exact_scores`).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.errors import OptionError
+from credibn.scores import ScoreTable
+
+__all__ = [
+    "Engine",
+    "EngineEstimate",
+    "Found",
+    "SearchProblem",
+    "Unit",
+    "choose_unit",
+    "exact_scores",
+    "make_problem",
+    "tolerance_of",
+]
+
+Unit = Literal["classes", "networks"]
+_LEAST_TOLERANCE = 1e-12
+_BLOCK = 1 << 16
+"""Rows that are summed at a time: the temporary arrays stay in the cache."""
+
+
+def _go_on(stage: str, fraction: float) -> bool:
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """What to find: all networks, or one network of each class, within epsilon of the optimum; or the best of them.
+
+    Attributes
+    ----------
+    names : tuple of str
+    offsets : ndarray of int64, shape (n + 1,)
+        Candidates of node i are the rows from ``offsets[i]`` to ``offsets[i + 1]``.
+    costs : ndarray of float64, shape (m,)
+        Increasing for each node.
+    masks : ndarray of uint64, shape (m, words)
+        Parent sets, as in a `ScoreTable`.
+    epsilon, tolerance : float
+        Wanted is what costs at most OPT + epsilon + tolerance; costs that differ by at most the tolerance tie.
+    unit : {"classes", "networks"}
+        What a row of the answer stands for.
+    max_rows, max_networks, max_bytes : int, optional
+        Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows are
+        kept, at least enough to fill it, with everything that ties with the last of them.
+    n_threads : int
+    watch : callable
+        Called a few times per second with the name of the stage and the fraction done; returns whether to go on.
+    """
+
+    names: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    masks: NDArray[np.uint64]
+    epsilon: float
+    tolerance: float
+    unit: Unit = "classes"
+    max_rows: int | None = None
+    max_networks: int | None = None
+    max_bytes: int | None = None
+    n_threads: int = 1
+    watch: Callable[[str, float], bool] = _go_on
+
+    @property
+    def n_variables(self) -> int:
+        """The number of nodes."""
+        return len(self.names)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of candidates of each node."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What an engine found: the cheapest rows first, equal costs in increasing order of their choices.
+
+    Attributes
+    ----------
+    choices : ndarray of uint32, shape (k, n)
+        Position of each node's parent set among its candidates.
+    costs : ndarray of float64, shape (k,)
+    sizes : ndarray of uint64, shape (k, size_words)
+        Number of members of each class, in words, the least significant first; no words for networks.
+    best_cost : float
+        The cheapest network known; infinite when none is.
+    is_cut : bool
+        A quota struck: only the best rows are here, and all that tie with the last of them.
+    stopped : bool
+        The watch said stop.
+    unexplored_bound : float
+        No network that costs less is missing; infinite unless the search stopped early. Where rows were cut, none is
+        missing that costs less than the last row.
+    statistics : mapping
+        What the engine counted, ready for JSON.
+    """
+
+    choices: NDArray[np.uint32]
+    costs: NDArray[np.float64]
+    sizes: NDArray[np.uint64]
+    best_cost: float
+    is_cut: bool = False
+    stopped: bool = False
+    unexplored_bound: float = math.inf
+    statistics: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EngineEstimate:
+    """What a search would take.
+
+    Attributes
+    ----------
+    possible : bool
+    reason : str
+        Why it is not possible, and what to do about it; or what decides the estimate.
+    bytes : int
+        Memory for the engine's own tables, without what it finds.
+    seconds : float
+        A rough prediction, to compare engines.
+    """
+
+    possible: bool
+    reason: str
+    bytes: int
+    seconds: float
+
+
+class Engine(Protocol):
+    """A way to search; all give the same answer."""
+
+    name: str
+
+    def estimate(self, problem: SearchProblem) -> EngineEstimate:
+        """Predict what the search would take, without starting it."""
+        ...
+
+    def search(self, problem: SearchProblem) -> Found:
+        """Find what the problem asks for."""
+        ...
+
+
+def tolerance_of(table: ScoreTable) -> float:
+    """Return the difference below which two network scores count as equal; see the top of this module.
+
+    Examples
+    --------
+    >>> tolerance_of(ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])) == 2**-38
+    True
+    """
+    scale = math.fsum(np.abs(table.scores[table.offsets[:-1]]))
+    return max(_LEAST_TOLERANCE, math.ldexp(scale, -40))
+
+
+def choose_unit(table: ScoreTable, unit: str = "auto", score_equivalent: bool | None = None) -> Unit:
+    """Return what a row of the answer should stand for: classes where they are credible as a whole.
+
+    Members of a Markov equivalence class share their score when the score is equivalent and the prior cannot tell an
+    edge from its reverse, and all of them are allowed when there are no constraints. Otherwise networks are listed,
+    and grouped afterwards.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    unit : {"auto", "classes", "networks"}
+    score_equivalent : bool, optional
+        For a table of unknown origin only: the caller vouches that equivalent networks score the same.
+
+    Raises
+    ------
+    OptionError
+        When classes are asked for that are not credible as a whole, or an assertion contradicts the table.
+
+    Examples
+    --------
+    >>> candidates = [[(-3.0, []), (-2.0, [1])], [(-2.0, []), (-1.0, [0])]]
+    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates, {"score_equivalent": True}))
+    'classes'
+    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates))
+    'networks'
+    """
+    if unit not in ("auto", "classes", "networks"):
+        raise OptionError(f"unit is {unit!r}; choose 'auto', 'classes' or 'networks'")
+    obstacle = _obstacle_to_classes(table, score_equivalent)
+    if unit == "classes" and obstacle is not None:
+        raise OptionError(f"unit is 'classes', but {obstacle}; use unit='auto' or unit='networks'")
+    return "networks" if unit == "networks" or obstacle is not None else "classes"
+
+
+def _obstacle_to_classes(table: ScoreTable, score_equivalent: bool | None) -> str | None:
+    known = table.provenance.get("score_equivalent")
+    if score_equivalent is not None and known is not None and bool(known) is not bool(score_equivalent):
+        raise OptionError(
+            f"score_equivalent={score_equivalent!r} was given for a table whose origin says {known!r}; leave it out"
+        )
+    if known is None and not score_equivalent:
+        return "this table does not say whether its score is score equivalent (score_equivalent=True asserts it)"
+    if known is False:
+        return "equivalent networks may score differently under this score or prior"
+    if table.provenance.get("constraints"):
+        return "the constraints may allow some members of a class and not others"
+    return None
+
+
+def make_problem(
+    table: ScoreTable,
+    *,
+    epsilon: float,
+    unit: Unit = "classes",
+    max_rows: int | None = None,
+    max_networks: int | None = None,
+    max_bytes: int | None = None,
+    n_threads: int = 1,
+    watch: Callable[[str, float], bool] = _go_on,
+) -> SearchProblem:
+    """Return the search problem of a score table.
+
+    Raises
+    ------
+    OptionError
+        When the table was pruned for a smaller epsilon, so that credible networks may be missing from it.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
+    >>> make_problem(table, epsilon=0.0, unit="networks").costs
+    array([2., 3., 2.])
+    """
+    known = table.epsilon
+    if known is not None and epsilon > known + tolerance_of(table):
+        raise OptionError(
+            f"epsilon is {epsilon:.6g}, but these scores were pruned for networks within {known:.6g} of the best; "
+            f"score again with epsilon={epsilon:.6g} or more, or ask for at most epsilon={known:.6g}"
+        )
+    return SearchProblem(
+        names=table.names,
+        offsets=table.offsets,
+        costs=-table.scores + 0.0,
+        masks=table.masks,
+        epsilon=epsilon,
+        tolerance=tolerance_of(table),
+        unit=unit,
+        max_rows=_quota(max_rows),
+        max_networks=_quota(max_networks),
+        max_bytes=_quota(max_bytes),
+        n_threads=n_threads,
+        watch=watch,
+    )
+
+
+def _quota(value: int | None) -> int | None:
+    """Return a quota that fits into a machine word; what no search can fill is none."""
+    return None if value is None or value >= 1 << 62 else value
+
+
+def exact_scores(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Return the score of each row of choices, summed with compensation (Sum2 of Ogita, Rump & Oishi 2005).
+
+    The error of each addition is found exactly and carried along, so the result is the true sum but for a rounding at
+    the end, as from `math.fsum`.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
+    >>> exact_scores(table, np.array([[0, 0], [1, 0]], dtype=np.uint32))
+    array([-4., -5.])
+    """
+    scores = np.empty(len(choices))
+    for start in range(0, len(choices), _BLOCK):
+        block = choices[start : start + _BLOCK]
+        total, carried = np.zeros(len(block)), np.zeros(len(block))
+        for node, first in enumerate(table.offsets[:-1].tolist()):
+            term = table.scores[first:][block[:, node]]
+            added = total + term
+            back = added - total
+            carried += (total - (added - back)) + (term - back)  # the exact error of the addition (Knuth)
+            total = added
+        scores[start : start + _BLOCK] = total + carried
+    return scores

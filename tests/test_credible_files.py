@@ -1,0 +1,313 @@
+"""Saved credible sets: what is read is what was written, to the last bit, or is refused."""
+
+import contextlib
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strategies
+from credibn import CredibleSet, k_best_networks, learn
+from credibn.credible.rows import Rows
+from credibn.errors import FileFormatError, OptionError
+from credibn.search import exact_scores
+
+FACTS = (
+    "optimal_score",
+    "epsilon",
+    "complete",
+    "engine",
+    "stopped_because",
+    "unexplored_bound",
+    "n_requested",
+    "n_tied_at_boundary",
+    "timings",
+    "settings",
+    "provenance",
+    "statistics",
+    "n_networks",
+    "n_classes",
+    "grouping",
+    "names",
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, 60)
+    return np.column_stack([x, x, rng.integers(0, 2, 60), (x + (rng.random(60) < 0.2)) % 2])
+
+
+def assert_same(one, other):
+    for name in FACTS:
+        assert getattr(one, name) == getattr(other, name), name
+    for name in ("choices", "scores", "sizes", "class_of"):
+        mine, theirs = getattr(one.rows, name), getattr(other.rows, name)
+        assert (mine is None) is (theirs is None)
+        if mine is not None:
+            assert (mine.dtype, mine.shape, mine.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+    assert one.score_table.same_as(other.score_table)
+    assert one.score_table.scores.tobytes() == other.score_table.scores.tobytes()
+    assert one.score_table.provenance == other.score_table.provenance
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"unit": "networks"},
+        {"max_parents": 1},
+        {"max_networks": 1},
+        {"max_networks": 4},
+        {"max_classes": 2},
+        {"score": "bdeu", "forbidden_edges": ["X0->X1"]},
+    ],
+    ids=str,
+)
+def test_what_is_read_is_what_was_written(engine, data, tmp_path, options):
+    found = learn(data, epsilon=6, engine=engine, **options)
+    path = tmp_path / "set.credibn"
+    found.save(path)
+    read = CredibleSet.load(path)
+    assert_same(read, found)
+    read.save(tmp_path / "again.credibn")
+    assert (tmp_path / "again.credibn").read_bytes() == path.read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["again.credibn", "set.credibn"]
+
+
+@settings(max_examples=20)
+@given(table=strategies.coded_tables(max_columns=4, max_rows=20), epsilon=strategies.epsilons(), k=st.integers(1, 50))
+def test_any_set(engine, tmp_path_factory, table, epsilon, k):
+    folder = tmp_path_factory.mktemp("sets")
+    for number, found in enumerate(
+        [
+            learn(table.dataset(), epsilon=epsilon, engine=engine),
+            k_best_networks(table.dataset(), k, engine=engine),
+        ]
+    ):
+        found.save(folder / str(number))
+        assert_same(CredibleSet.load(folder / str(number)), found)
+
+
+def test_partial_sets(engine, data, tmp_path):
+    found = learn(data, epsilon=6, engine=engine)
+    for bound in (found.optimal_score, math.inf):
+        partial = replace(found, complete=False, stopped_because="time_limit", unexplored_bound=bound)
+        partial.save(tmp_path / "partial")
+        assert_same(CredibleSet.load(tmp_path / "partial"), partial)
+    empty = replace(partial, rows=found.rows.first(0))
+    empty.save(tmp_path / "empty")
+    assert_same(CredibleSet.load(tmp_path / "empty"), empty)
+
+
+def test_names_of_any_kind(engine, tmp_path):
+    table = pa.table({"a b": ["x", "y"] * 10, 'q"\n,é': ["u", "v"] * 10})
+    found = learn(table, engine=engine)
+    found.save(tmp_path / "set")
+    assert CredibleSet.load(tmp_path / "set").names == ("a b", 'q"\n,é')
+
+
+def test_a_failure_leaves_the_old_file(engine, data, tmp_path, monkeypatch):
+    found = learn(data, engine=engine)
+    path = tmp_path / "set"
+    found.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OptionError, match="cannot be written"):
+        found.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["set"]
+    with pytest.raises(OptionError, match="cannot be written"):
+        found.save(tmp_path / "none" / "set")
+
+
+# ----------------------------------------------------------------------------------------- files that are wrong
+
+
+def read_parts(path):
+    """The facts and the arrays of a file."""
+    with pa.ipc.open_file(path) as reader:
+        metadata = dict(reader.schema.metadata)
+        return metadata, reader.read_all()
+
+
+def write_parts(path, metadata, table):
+    schema = table.schema.with_metadata(metadata)
+    with pa.ipc.new_file(path, schema) as writer:
+        writer.write_table(table.cast(schema))
+
+
+@pytest.fixture
+def saved(engine, data, tmp_path):
+    path = tmp_path / "set.credibn"
+    learn(data, epsilon=6, engine=engine).save(path)
+    return path
+
+
+@pytest.fixture
+def saved_networks(engine, data, tmp_path):
+    path = tmp_path / "networks.credibn"
+    learn(data, epsilon=6, engine=engine, unit="networks").save(path)
+    return path
+
+
+def refuse(path, message):
+    with pytest.raises(FileFormatError, match=message) as caught:
+        CredibleSet.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_of_another_kind(saved, tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    refuse(tmp_path / "empty", "an empty file")
+    (tmp_path / "text").write_text("a,b\n1,2\n")
+    refuse(tmp_path / "text", "found no valid one")
+    refuse(tmp_path / "none", "cannot be read")
+    refuse(tmp_path, "cannot be read|no valid one")
+    with pa.ipc.new_file(str(tmp_path / "other"), pa.schema([("x", pa.int64())])) as writer:
+        writer.write_table(pa.table({"x": [1]}))
+    refuse(tmp_path / "other", "found none; upgrade")
+    whole = saved.read_bytes()
+    for length in (10, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "cut").write_bytes(whole[:length])
+        refuse(tmp_path / "cut", "no valid one")
+
+
+def test_a_later_version(saved):
+    metadata, table = read_parts(saved)
+    write_parts(saved, metadata | {b"credibn.credible_set": b"2"}, table)
+    refuse(saved, "expected version 1 of credibn's credible sets, found '2'")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ["a", "a", "b", "c"]}, "appears twice"),
+        ({"names": ["a"]}, "items in"),
+        ({"names": "abcd"}, "'names' cannot be"),
+        ({"complete": False}, "no valid one"),
+        ({"complete": "yes"}, "'complete' cannot be"),
+        ({"by_class": False}, "items in 'class_of'"),
+        ({"by_class": None}, "'by_class' cannot be"),
+        ({"size_words": 2}, "items in 'sizes'"),
+        ({"size_words": -1}, "'size_words' cannot be"),
+        ({"optimal_score": -1e9}, "beats the optimum"),
+        ({"optimal_score": 0}, "not credible"),
+        ({"optimal_score": "best"}, "'optimal_score' cannot be"),
+        ({"epsilon": 0.0}, "not credible"),
+        ({"epsilon": -1.0}, "'epsilon' cannot be"),
+        ({"stopped_because": "time_limit"}, "no valid one"),
+        ({"unexplored_bound": True}, "'unexplored_bound' cannot be"),
+        ({"engine": 3}, "'engine' cannot be"),
+        ({"timings": []}, "'timings' cannot be"),
+        ({"n_requested": -3}, "'n_requested' cannot be"),
+        ({"extra": 1}, r"missing or unknown: \['extra'\]"),
+    ],
+    ids=str,
+)
+def test_wrong_facts(saved, change, message):
+    metadata, table = read_parts(saved)
+    facts = json.loads(metadata[b"credibn.facts"]) | change
+    write_parts(saved, metadata | {b"credibn.facts": json.dumps(facts).encode()}, table)
+    refuse(saved, message)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"[" * 100000])
+def test_facts_that_are_no_json(saved, text):
+    metadata, table = read_parts(saved)
+    write_parts(saved, metadata | {b"credibn.facts": text}, table)
+    refuse(saved, "JSON|facts")
+
+
+def edited(table, name, change):
+    """The table with one array changed by a function."""
+    at = table.schema.get_field_index(name)
+    values = np.array(table.column(at).chunk(0).flatten())
+    changed = change(values.copy())
+    items = pa.array(changed, type=table.schema.field(at).type.value_type)
+    offsets = pa.array([0, len(items)], pa.int64())
+    return table.set_column(
+        at, table.schema.field(at), pa.LargeListArray.from_arrays(offsets, items, type=table.schema.field(at).type)
+    )
+
+
+def repeat_row(values, width=4):
+    rows = values.reshape(-1, width)
+    rows[1] = rows[0]
+    return rows.ravel()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("choices", lambda v: v + 1000, "uses a candidate that is not in the score table"),
+        ("choices", lambda v: v[:-1], "items in 'choices'"),
+        ("scores", lambda v: v[::-1], "not the sum"),
+        ("choices", repeat_row, "not the sum|twice"),
+        ("choices", lambda v: np.where(np.arange(len(v)) < 4, 0, v), "not the sum|cycle"),
+        ("scores", lambda v: v + 1e-3, "not the sum"),
+        ("scores", lambda v: v * np.nan, "not the sum"),
+        ("sizes", lambda v: v * 0, "its true size"),
+        ("sizes", lambda v: v + 1, "its true size"),
+        ("candidate_scores", lambda v: v + 1.0, "not the sum|beats"),
+        ("candidate_scores", lambda v: v[::-1], "no valid one"),
+        ("candidate_masks", lambda v: v | np.uint64(1), "no valid one"),
+        ("offsets", lambda v: v * 0, "no valid one"),
+    ],
+)
+def test_wrong_arrays(saved, name, change, message):
+    metadata, table = read_parts(saved)
+    write_parts(saved, metadata, edited(table, name, change))
+    refuse(saved, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("class_of", lambda v: v + 1, "classes are wrong"),
+        ("class_of", lambda v: v * 0, "classes are wrong"),
+        ("class_of", lambda v: v - 5, "classes are wrong"),
+        ("scores", lambda v: v - 1e-3, "not the sum"),
+        ("scores", lambda v: v * np.inf, "not finite"),
+    ],
+)
+def test_wrong_arrays_of_networks(saved_networks, name, change, message):
+    metadata, table = read_parts(saved_networks)
+    write_parts(saved_networks, metadata, edited(table, name, change))
+    refuse(saved_networks, message)
+
+
+def test_a_cycle_is_refused(engine, data, tmp_path):
+    found = learn(data, epsilon=6, engine=engine)
+    table = found.score_table
+    both = np.zeros((1, 4), dtype=np.uint32)
+    for node, other in ((0, 1), (1, 0)):
+        masks = table.masks[table.offsets[node] : table.offsets[node + 1], 0]
+        both[0, node] = np.flatnonzero(masks == 1 << other)[0]
+    for node in (2, 3):
+        masks = table.masks[table.offsets[node] : table.offsets[node + 1], 0]
+        both[0, node] = np.flatnonzero(masks == 0)[0]
+    scores = exact_scores(table, both)
+    rows = Rows(both, scores, np.ones((1, 1), dtype=np.uint64), None)
+    replace(found, rows=rows, optimal_score=float(scores[0])).save(tmp_path / "cycle")
+    refuse(tmp_path / "cycle", "directed cycle")
+
+
+@settings(max_examples=60)
+@given(at=st.integers(0, 2**20), flips=st.integers(1, 255))
+def test_flipped_bytes_never_crash(engine, data, tmp_path_factory, at, flips):
+    folder = tmp_path_factory.mktemp("flipped")
+    path = folder / "set"
+    found = learn(data, epsilon=2, engine=engine)
+    found.save(path)
+    whole = bytearray(path.read_bytes())
+    whole[at % len(whole)] ^= flips
+    path.write_bytes(bytes(whole))
+    with contextlib.suppress(FileFormatError):
+        CredibleSet.load(path).summary()
