@@ -156,42 +156,67 @@ nb::object group_by_class_py(const In<std::uint64_t, 3>& masks) {
   return nb::cast(to_numpy(std::move(groups), {k}));
 }
 
-// Two threads may ask one listing for its next members: each gets different ones.
+// The members of many classes, one class after another. Two threads may ask one listing for its next members: each gets
+// different ones.
 class Listing {
  public:
-  explicit Listing(const In<std::uint64_t, 2>& masks) : n_(masks.shape(0)), words_(masks.shape(1)) {
+  explicit Listing(const In<std::uint64_t, 3>& masks) : n_(masks.shape(1)), words_(masks.shape(2)) {
     require_shape(n_, words_);
     with_width(words_, [&](auto width) {
       constexpr int W = decltype(width)::value;
-      std::vector<Bits<W>> parents(n_);
-      read_network(masks.data(), words_, parents);
-      EquivalenceClass<W> classes{int(n_)};
-      classes.analyse(parents.data());
-      members_ = std::make_unique<ClassMembers<W>>(classes);
+      classes_ = std::make_unique<Classes<W>>(masks.data(), masks.shape(0), n_, words_);
     });
   }
   nb::object next(std::int64_t limit) {
     require(limit >= 1, "the limit must be 1 or more");
     Words found;
+    std::vector<std::int64_t> origins;
     {
       nb::gil_scoped_release release;
       std::lock_guard lock(mutex_);
-      std::visit([&](auto& members) { list(*members, std::size_t(limit), found); }, members_);
+      std::visit([&](auto& classes) { classes->list(std::size_t(limit), words_, found, origins); }, classes_);
     }
-    const std::size_t j = found.size() / (n_ * words_);
-    return nb::cast(to_numpy(std::move(found), {j, n_, words_}));
+    const std::size_t j = origins.size();
+    return nb::make_tuple(to_numpy(std::move(found), {j, n_, words_}), to_numpy(std::move(origins), {j}));
   }
 
  private:
   template <int W>
-  void list(ClassMembers<W>& members, std::size_t limit, Words& found) {
-    found.reserve(std::min(limit, kMembersReserved) * n_ * words_);
-    for (; limit > 0 && members.current(); --limit, members.next()) append(members.current(), n_, words_, found);
-  }
+  struct Classes {
+    Classes(const std::uint64_t* masks, std::size_t k, std::size_t n, std::size_t words)
+        : n_nodes(n), networks(k * n), analysed(int(n)) {
+      std::vector<Bits<W>> parents(n);
+      for (std::size_t row = 0; row < k; ++row) {
+        read_network(masks + row * n * words, words, parents);
+        std::copy(parents.begin(), parents.end(), networks.begin() + std::ptrdiff_t(row * n));
+      }
+      begin_class();
+    }
+    void begin_class() {
+      members.reset();
+      if (at * n_nodes == networks.size()) return;
+      analysed.analyse(networks.data() + at * n_nodes);
+      members = std::make_unique<ClassMembers<W>>(analysed);
+    }
+    void list(std::size_t limit, std::size_t words, Words& found, std::vector<std::int64_t>& origins) {
+      found.reserve(std::min(limit, kMembersReserved) * n_nodes * words);
+      for (; limit > 0 && members; --limit) {
+        append(members->current(), n_nodes, words, found);
+        origins.push_back(std::int64_t(at));
+        members->next();
+        if (members->current()) continue;
+        ++at;
+        begin_class();
+      }
+    }
+    std::size_t n_nodes, at = 0;
+    std::vector<Bits<W>> networks;
+    EquivalenceClass<W> analysed;
+    std::unique_ptr<ClassMembers<W>> members;  // of the class at hand; none after the last
+  };
 
   std::size_t n_, words_;
-  std::variant<std::unique_ptr<ClassMembers<1>>, std::unique_ptr<ClassMembers<2>>, std::unique_ptr<ClassMembers<4>>>
-      members_;
+  std::variant<std::unique_ptr<Classes<1>>, std::unique_ptr<Classes<2>>, std::unique_ptr<Classes<4>>> classes_;
   std::mutex mutex_;
 };
 
@@ -202,6 +227,6 @@ void credibn::bind_classes(nb::module_& module) {
   module.def("are_canonical", &are_canonical_py, array("masks"), array("rank"));
   module.def("group_by_class", &group_by_class_py, array("masks"));
   nb::class_<Listing>(module, "ClassMembers")
-      .def(nb::init<const In<std::uint64_t, 2>&>(), array("masks"))
+      .def(nb::init<const In<std::uint64_t, 3>&>(), array("masks"))
       .def("next", &Listing::next, nb::arg("limit"));
 }

@@ -58,11 +58,11 @@ def size_of(dag):
 
 
 def listed(dag, limit=1000):
-    members, found = _core.ClassMembers(to_masks([dag])[0]), []
-    while len(batch := members.next(limit)):
+    members, found = _core.ClassMembers(to_masks([dag])), []
+    while len(batch := members.next(limit)[0]):
         assert len(batch) <= limit
         found += to_dags(batch)
-    assert members.next(limit).shape == (0, *to_masks([dag]).shape[1:])
+    assert members.next(limit)[0].shape == (0, *to_masks([dag]).shape[1:])
     return found
 
 
@@ -307,7 +307,7 @@ def test_large_chordal_graphs_are_listed_and_counted_alike(n):
         expected *= size_of(dag)
     whole = dag_of(n, parents)
     assert size_of(whole) == expected
-    some = to_dags(_core.ClassMembers(to_masks([whole])[0]).next(500))
+    some = to_dags(_core.ClassMembers(to_masks([whole])).next(500)[0])
     assert len(set(some)) == 500
     assert set(_core.group_by_class(to_masks([whole, *some]))) == {0}
 
@@ -351,7 +351,7 @@ def test_wrong_networks_are_refused(masks, message):
         lambda: _core.class_forms(masks, rank),
         lambda: _core.are_canonical(masks, rank),
         lambda: _core.group_by_class(masks),
-        lambda: _core.ClassMembers(masks[0]),
+        lambda: _core.ClassMembers(masks),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -372,7 +372,7 @@ def test_wrong_types_are_refused():
     with pytest.raises(TypeError):
         _core.class_forms(masks, np.arange(3, dtype=np.int32))
     with pytest.raises(TypeError):
-        _core.ClassMembers(masks)
+        _core.ClassMembers(masks[0])
 
 
 def test_no_networks_are_no_work():
@@ -384,15 +384,28 @@ def test_no_networks_are_no_work():
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_listing_needs_a_positive_limit(limit):
     with pytest.raises(ValueError, match="limit"):
-        _core.ClassMembers(masks_of_three()[0]).next(limit)
+        _core.ClassMembers(masks_of_three()).next(limit)
 
 
 def test_a_listing_shared_by_threads_gives_each_member_once():
-    members = _core.ClassMembers(to_masks([dag_of(8, complete(list(range(8))))])[0])
+    members = _core.ClassMembers(to_masks([dag_of(8, complete(list(range(8))))]))
     with ThreadPoolExecutor(4) as pool:
-        batches = list(pool.map(lambda _: members.next(97), range(420)))
+        batches = list(pool.map(lambda _: members.next(97)[0], range(420)))
     found = np.concatenate(batches)
     assert len(found) == len(np.unique(found[:, :, 0], axis=0)) == math.factorial(8)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 1000])
+def test_several_classes_are_listed_one_after_another(limit):
+    dags = [dag_of(4, {1: (0,), 2: (1,)}), dag_of(4, {}), dag_of(4, {2: (0, 1), 3: (2,)}), dag_of(4, {3: (0,)})]
+    members, found, origins = _core.ClassMembers(to_masks(dags)), [], []
+    masks, of_class = members.next(limit)
+    while len(of_class):
+        found += to_dags(masks)
+        origins += of_class.tolist()
+        masks, of_class = members.next(limit)
+    assert found == [member for dag in dags for member in listed(dag)]
+    assert origins == [k for k, dag in enumerate(dags) for _ in listed(dag)]
 
 
 def test_pairs_of_edges_are_independent():

@@ -248,12 +248,12 @@ def class_members(graph: DiGraph) -> Iterator[DiGraph]:
     ('b', 'a') ('c', 'b')
     """
     names = tuple(graph)
-    members = _core.ClassMembers(parent_masks(graph, names))
+    members = _core.ClassMembers(parent_masks(graph, names)[np.newaxis])
     return _listed(names, members)
 
 
 def _listed(names: tuple[Hashable, ...], members: _core.ClassMembers) -> Iterator[DiGraph]:
-    while len(found := members.next(_MEMBERS_PER_CALL)):
+    while len(found := members.next(_MEMBERS_PER_CALL)[0]):
         for masks in found:
             yield network_graph(names, masks)
 

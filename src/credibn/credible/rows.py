@@ -196,23 +196,12 @@ def network_batches(
             chosen = rows.choices[start : start + batch]
             yield masks_of(table, chosen), np.arange(start, start + len(chosen))
         return
-    held, origins, counts, n_held = list[NDArray[np.uint64]](), list[int](), list[int](), 0
     for start in range(0, len(rows), _BLOCK):
-        masks = masks_of(table, rows.choices[start : start + _BLOCK])
-        for at, representative in enumerate(masks, start):
-            members, left = _core.ClassMembers(representative), rows.class_size(at)
-            while left:
-                listed = members.next(min(left, batch - n_held))
-                held.append(listed)
-                origins.append(at)
-                counts.append(len(listed))
-                n_held += len(listed)
-                left -= len(listed)
-                if n_held == batch:
-                    yield np.concatenate(held), np.repeat(origins, counts)
-                    held, origins, counts, n_held = [], [], [], 0
-    if n_held:
-        yield np.concatenate(held), np.repeat(origins, counts)
+        members = _core.ClassMembers(masks_of(table, rows.choices[start : start + _BLOCK]))
+        listed, origins = members.next(batch)
+        while len(origins):
+            yield listed, origins + start
+            listed, origins = members.next(batch)
 
 
 def expand(table: ScoreTable, rows: Rows, count: int) -> Rows:
