@@ -135,5 +135,6 @@ NB_MODULE(_core, module) {
              array("allowed"), array("required"), array("max_parents"), array("edge_costs"), array("floors"),
              array("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
   bind_classes(module);
+  bind_search(module);
   bind_subsets(module);
 }

@@ -1,7 +1,5 @@
 // The search by dynamic programming over subsets, called from search/dynamic_programming.py.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
+#include <type_traits>
 
 #include "bind.hpp"
 #include "node_order.hpp"
@@ -12,121 +10,104 @@ using namespace credibn;
 
 namespace {
 
-struct Answer {
-  std::vector<std::uint32_t> choices;
-  std::vector<double> costs;
-  std::vector<std::uint64_t> sizes;
-  double best = std::numeric_limits<double>::infinity();
-  double unexplored = std::numeric_limits<double>::infinity();
-  bool is_cut = false;
-  SearchStatistics statistics;
-};
+// From here on, half the memory is worth bounds that are rounded.
+constexpr int kFloatNodes = 27;
 
-template <int W, class Position>
-void search(const Choices<W>& choices, const SubsetChoices& subsets, bool by_class, Collection& collection,
-            unsigned n_threads, const Watch& watch, Answer& answer) {
-  const SubsetBounds<Position> bounds(subsets, n_threads, stage_of(watch, 0.0, 0.5));
+// Calls use(bounds type) for the smallest numbers that will do.
+template <class Use>
+auto with_bounds(const SubsetChoices& subsets, Use&& use) {
+  const bool is_short = subsets.most_candidates() < 65536;
+  if (subsets.n >= kFloatNodes)
+    return is_short ? use(std::type_identity<SubsetBounds<std::uint16_t, float>>())
+                    : use(std::type_identity<SubsetBounds<std::uint32_t, float>>());
+  return is_short ? use(std::type_identity<SubsetBounds<std::uint16_t, double>>())
+                  : use(std::type_identity<SubsetBounds<std::uint32_t, double>>());
+}
+
+// Returns a bound on what was left out, infinite if nothing was.
+template <int W, class Bounds>
+double search(const Choices<W>& choices, const SubsetChoices& subsets, bool by_class, Collection& collection,
+              unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
+  const Bounds bounds(subsets, n_threads, stage_of(watch, 0.0, 0.5));
+  if (bounds.completion(0) == std::numeric_limits<double>::infinity())
+    return bounds.completion(0);  // no network at all
   const std::vector<std::uint32_t> optimum = bounds.optimum();
-  if (optimum.size() != std::size_t(subsets.n)) return;
-  std::vector<Bits<W>> parents;
-  for (int v = 0; v < choices.n(); ++v) parents.push_back(choices.parents(v, 0));
+  std::vector<Bits<W>> parents(std::size_t(choices.n()));
+  double cost = subsets.base_cost();
   for (std::size_t v = 0; v < optimum.size(); ++v) {
     const int node = subsets.nodes[v];
-    parents[std::size_t(node)] = choices.parents(node, optimum[v]);
+    parents[std::size_t(node)] = choices.parents(node, subsets.positions[v][optimum[v]]);
+    cost += subsets.costs[v][optimum[v]];
   }
-  double cost = bounds.completion(0);
-  for (int v = 0; v < choices.n(); ++v)
-    if (choices.size(v) == 1 && std::find(subsets.nodes.begin(), subsets.nodes.end(), v) == subsets.nodes.end())
-      cost += choices.cost(v, 0);
-  collection.know(cost);
-  SubsetSearch<W, Position> listing(choices, subsets, bounds, ranks_along(parents), by_class, collection);
-  answer.unexplored = listing.run(n_threads, stage_of(watch, 0.5, 0.5), answer.statistics);
+  collection.know(cost + choices.rounding());
+  SubsetSearch<W, Bounds> listing(choices, subsets, bounds, ranks_along(parents), by_class, collection);
+  return listing.run(n_threads, stage_of(watch, 0.5, 0.5), statistics);
 }
 
 template <int W>
-Answer search_width(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
-                    double width, double tie, bool by_class, const Quota& quota, std::size_t size_words,
-                    unsigned n_threads, const Watch& watch) {
+double search_width(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
+                    const In<std::uint8_t, 1>& is_open, Collection& collection, bool by_class, unsigned n_threads,
+                    const Watch& watch, SearchStatistics& statistics) {
   const std::size_t n = offsets.shape(0) - 1;
   const Choices<W> choices(int(n), offsets.data(), costs.data(), masks.data(), int(masks.shape(1)));
-  const SubsetChoices subsets(choices);
-  Collection collection(n, by_class ? size_words : 0, width, tie, quota);
-  Answer answer;
+  const SubsetChoices subsets(choices, is_open.data());
+  if (!subsets.is_possible()) throw std::invalid_argument("too many nodes for a search over subsets");
   try {
-    std::size_t most = 0;
-    for (const auto& of_node : subsets.costs) most = std::max(most, of_node.size());
-    if (most < 65536)
-      search<W, std::uint16_t>(choices, subsets, by_class, collection, n_threads, watch, answer);
-    else
-      search<W, std::uint32_t>(choices, subsets, by_class, collection, n_threads, watch, answer);
+    return with_bounds(subsets, [&]<class Bounds>(std::type_identity<Bounds>) {
+      return search<W, Bounds>(choices, subsets, by_class, collection, n_threads, watch, statistics);
+    });
   } catch (const Stopped&) {
-    answer.unexplored = -std::numeric_limits<double>::infinity();  // not even the optimum is known
+    return -std::numeric_limits<double>::infinity();  // not even the optimum is known
   }
-  try {
-    collection.finish();
-  } catch (const Full&) {
-    answer.unexplored = std::min(answer.unexplored, collection.limit());
-  }
-  answer.best = collection.best();
-  answer.is_cut = collection.is_cut();
-  answer.choices = collection.rows().choices;
-  answer.costs = collection.rows().costs;
-  answer.sizes = collection.rows().sizes;
-  return answer;
 }
 
-void check(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks) {
+void check(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
+           const In<std::uint8_t, 1>& is_open) {
   require(offsets.shape(0) >= 2 && offsets.shape(0) <= 257, "the core takes 1 to 256 variables");
   const std::size_t n = offsets.shape(0) - 1;
   require(offsets(0) == 0 && offsets(n) == std::int64_t(costs.shape(0)) && masks.shape(0) == costs.shape(0) &&
               masks.shape(1) == (n + 63) / 64,
           "offsets, costs and masks do not agree");
   for (std::size_t v = 0; v < n; ++v) require(offsets(v) <= offsets(v + 1), "offsets must not fall");
+  require(is_open.shape(0) == costs.shape(0), "is_open must have one entry for each candidate");
 }
 
+// A bound on what was left out, infinite if nothing was, and what was counted; the networks are in the collection.
 nb::object search_subsets(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
-                          const In<std::uint64_t, 2>& masks, double width, double tie, bool by_class,
-                          std::optional<std::uint64_t> max_rows, std::optional<std::uint64_t> max_networks,
-                          std::optional<std::uint64_t> max_bytes, std::size_t size_words, unsigned n_threads,
-                          const nb::object& watch) {
-  check(offsets, costs, masks);
-  require(width >= 0.0 && tie >= 0.0, "width and tie must not be negative");
-  const Quota quota{max_rows.value_or(Quota::kNone), max_networks.value_or(Quota::kNone),
-                    max_bytes.value_or(Quota::kNone)};
+                          const In<std::uint64_t, 2>& masks, const In<std::uint8_t, 1>& is_open, Collection& collection,
+                          bool by_class, unsigned n_threads, const nb::object& watch) {
+  check(offsets, costs, masks, is_open);
+  require(offsets.shape(0) - 1 == collection.rows().n_, "the collection is for another number of nodes");
+  SearchStatistics statistics;
   const auto run = [&](auto search_with) {
     nb::gil_scoped_release release;
-    return search_with(offsets, costs, masks, width, tie, by_class, quota, size_words, n_threads, make_watch(watch));
+    return search_with(offsets, costs, masks, is_open, collection, by_class, n_threads, make_watch(watch), statistics);
   };
   try {
-    Answer answer = masks.shape(1) == 1   ? run(search_width<1>)
-                    : masks.shape(1) == 2 ? run(search_width<2>)
-                                          : run(search_width<4>);
-    const std::size_t k = answer.costs.size(), n = offsets.shape(0) - 1, words = by_class ? size_words : 0;
-    nb::dict statistics;
-    statistics["layers"] = answer.statistics.n_layers;
-    statistics["dead_ends"] = answer.statistics.n_dead_ends;
-    statistics["networks_reached"] = answer.statistics.n_complete;
-    statistics["bounds_kept"] = answer.statistics.n_bounds;
-    return nb::make_tuple(to_numpy(std::move(answer.choices), {k, n}), to_numpy(std::move(answer.costs), {k}),
-                          to_numpy(std::move(answer.sizes), {k, words}), answer.best, answer.is_cut, answer.unexplored,
-                          statistics);
+    const double unexplored = masks.shape(1) == 1   ? run(search_width<1>)
+                              : masks.shape(1) == 2 ? run(search_width<2>)
+                                                    : run(search_width<4>);
+    nb::dict counted;
+    counted["n_layers"] = statistics.n_layers;
+    counted["n_dead_ends"] = statistics.n_dead_ends;
+    counted["n_complete"] = statistics.n_complete;
+    counted["n_bounds"] = statistics.n_bounds;
+    return nb::make_tuple(unexplored, counted);
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }
 }
 
-// The number of nodes that take part and the bytes that the bounds will need; the bytes are 0 for too many nodes.
+// The number of nodes that take part and the bytes that the bounds will need; None for the latter if they are too many.
 nb::object subset_search_size(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
-                              const In<std::uint64_t, 2>& masks) {
-  check(offsets, costs, masks);
-  const auto measure = [&](auto choices) {
-    const std::size_t n = connected_nodes(choices).size();
-    if (n > std::size_t(kMostSubsetNodes)) return nb::make_tuple(n, 0);
-    const SubsetChoices subsets(choices);
-    std::size_t most = 0;
-    for (const auto& of_node : subsets.costs) most = std::max(most, of_node.size());
-    return nb::make_tuple(
-        n, most < 65536 ? SubsetBounds<std::uint16_t>::bytes(subsets) : SubsetBounds<std::uint32_t>::bytes(subsets));
+                              const In<std::uint64_t, 2>& masks, const In<std::uint8_t, 1>& is_open) {
+  check(offsets, costs, masks, is_open);
+  const auto measure = [&](auto choices) -> nb::object {
+    const SubsetChoices subsets(choices, is_open.data());
+    if (!subsets.is_possible()) return nb::make_tuple(subsets.n, nb::none());
+    return nb::make_tuple(subsets.n, with_bounds(subsets, [&]<class Bounds>(std::type_identity<Bounds>) {
+                            return Bounds::bytes(subsets);
+                          }));
   };
   const int n = int(offsets.shape(0) - 1), words = int(masks.shape(1));
   try {
@@ -143,10 +124,10 @@ nb::object subset_search_size(const In<std::int64_t, 1>& offsets, const In<doubl
 namespace credibn {
 
 void bind_subsets(nb::module_& module) {
-  module.def("search_subsets", &search_subsets, array("offsets"), array("costs"), array("masks"), nb::arg("width"),
-             nb::arg("tie"), nb::arg("by_class"), nb::arg("max_rows").none(), nb::arg("max_networks").none(),
-             nb::arg("max_bytes").none(), nb::arg("size_words"), nb::arg("n_threads"), nb::arg("watch").none());
-  module.def("subset_search_size", &subset_search_size, array("offsets"), array("costs"), array("masks"));
+  module.def("search_subsets", &search_subsets, array("offsets"), array("costs"), array("masks"), array("is_open"),
+             nb::arg("collection"), nb::arg("by_class"), nb::arg("n_threads"), nb::arg("watch").none());
+  module.def("subset_search_size", &subset_search_size, array("offsets"), array("costs"), array("masks"),
+             array("is_open"));
 }
 
 }  // namespace credibn

@@ -75,6 +75,8 @@ class Collection {
   double best() const { return best_.load(std::memory_order_relaxed); }
   // Whether a quota has lowered the limit: then some credible network may be missing.
   bool is_cut() const { return limit() < best() + width_; }
+  // Whether more rows are wanted than the memory quota holds.
+  bool is_full() const { return is_full_; }
   std::size_t count() const { return rows_.count(); }
   std::size_t size_words() const { return rows_.size_words_; }
   const Rows& rows() const { return rows_; }
@@ -158,7 +160,8 @@ class Collection {
     }
     if (order.size() < rows_.count()) reorder(order);
     n_seen_ = n_networks_ = 0;
-    if (rows_.count() > by_memory) throw Full();
+    is_full_ = rows_.count() > by_memory;
+    if (is_full_) throw Full();
   }
   void reorder(const std::vector<Entry>& order) {
     Rows sorted(rows_.n_, rows_.size_words_);
@@ -174,6 +177,7 @@ class Collection {
   std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
   Rows rows_;
   std::size_t check_at_ = 1024;
+  bool is_full_ = false;
   std::uint64_t n_seen_ = 0, n_networks_ = 0;
   std::mutex mutex_;
 };

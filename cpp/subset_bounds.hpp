@@ -29,50 +29,87 @@ inline Subset all_of(int n) {
   return Subset((std::uint64_t(1) << n) - 1);
 }
 
-// The nodes that take part: a node with one candidate, the empty set, that is nobody's parent is settled beforehand.
-template <int W>
-std::vector<int> connected_nodes(const Choices<W>& choices) {
-  Bits<W> taking_part;
-  for (int v = 0; v < choices.n(); ++v) {
-    if (choices.size(v) > 1) taking_part.set(v);
-    for (std::size_t k = 0; k < choices.size(v); ++k) {
-      taking_part |= choices.parents(v, k);
-      if (choices.parents(v, k).any()) taking_part.set(v);
-    }
-  }
-  std::vector<int> nodes;
-  taking_part.each([&](int v) { nodes.push_back(v); });
-  return nodes;
-}
-
-// The candidates of the nodes that take part, renumbered 0 .. n - 1.
+// The open candidates of the nodes that take part, renumbered 0 .. n - 1. A node with one candidate, the empty set,
+// that is nobody's parent is settled beforehand.
 struct SubsetChoices {
+  struct Settled {
+    int node;
+    std::uint32_t position;
+    double cost;
+  };
   int n = 0;
   std::vector<int> nodes;                  // their numbers outside
-  std::vector<std::vector<double>> costs;  // ascending for each node
+  std::vector<std::vector<double>> costs;  // ascending for each node, relative to its cheapest candidate
   std::vector<std::vector<Subset>> masks;
+  std::vector<std::vector<std::uint32_t>> positions;  // among all candidates of the node
+  std::vector<Settled> settled;
 
   template <int W>
-  explicit SubsetChoices(const Choices<W>& choices) : nodes(connected_nodes(choices)) {
-    n = int(nodes.size());
-    if (n > kMostSubsetNodes) throw std::invalid_argument("too many nodes for a search over subsets");
-    for (int v : nodes) {
-      costs.emplace_back(choices.costs(v), choices.costs(v) + choices.size(v));
-      std::vector<Subset> of_node;
+  SubsetChoices(const Choices<W>& choices, const std::uint8_t* is_open) {
+    Bits<W> taking_part;
+    for (int v = 0; v < choices.n(); ++v) {
+      std::size_t n_open = 0;
       for (std::size_t k = 0; k < choices.size(v); ++k) {
-        Subset mask = 0;
-        for (int j = 0; j < n; ++j)
-          if (choices.parents(v, k).test(nodes[std::size_t(j)])) mask |= Subset(1) << j;
-        of_node.push_back(mask);
+        if (!is_open[choices.first(v) + k]) continue;
+        ++n_open;
+        taking_part |= choices.parents(v, k);
+        if (choices.parents(v, k).any()) taking_part.set(v);
       }
-      masks.push_back(std::move(of_node));
+      if (n_open != 1) taking_part.set(v);
     }
+    taking_part.each([&](int v) { nodes.push_back(v); });
+    n = int(nodes.size());
+    if (n > kMostSubsetNodes) return;
+    costs.resize(nodes.size());
+    masks.resize(nodes.size());
+    positions.resize(nodes.size());
+    std::size_t at = 0;
+    for (int v = 0; v < choices.n(); ++v) {
+      for (std::size_t k = 0; k < choices.size(v); ++k) {
+        if (!is_open[choices.first(v) + k]) continue;
+        if (!taking_part.test(v)) {
+          settled.push_back({v, std::uint32_t(k), choices.cost(v, k)});
+          continue;
+        }
+        costs[at].push_back(choices.cost(v, k));
+        masks[at].push_back(subset_of(choices.parents(v, k)));
+        positions[at].push_back(std::uint32_t(k));
+      }
+      at += taking_part.test(v);
+    }
+    for (const Settled& one : settled) base_ += one.cost;
+    for (auto& of_node : costs) {
+      if (of_node.empty()) continue;
+      const double least = of_node[0];
+      base_ += least;
+      for (double& cost : of_node) cost -= least;
+    }
+  }
+  // Whether the search over subsets can take so many nodes; nothing but `nodes` is filled if not.
+  bool is_possible() const { return n <= kMostSubsetNodes; }
+  // What every network costs: the settled nodes, and the cheapest candidates of the others.
+  double base_cost() const { return base_; }
+  std::size_t most_candidates() const {
+    std::size_t most = 0;
+    for (const auto& of_node : costs) most = std::max(most, of_node.size());
+    return most;
   }
   // All that occur in some candidate of v.
   Subset possible_parents(int v) const {
     Subset sum = 0;
     for (Subset mask : masks[std::size_t(v)]) sum |= mask;
     return sum;
+  }
+
+ private:
+  double base_ = 0.0;
+
+  template <int W>
+  Subset subset_of(const Bits<W>& set) const {
+    Subset subset = 0;
+    for (int j = 0; j < n; ++j)
+      if (set.test(nodes[std::size_t(j)])) subset |= Subset(1) << j;
+    return subset;
   }
 };
 
@@ -114,12 +151,13 @@ void sweep_minimum(T* values, std::size_t size) {
       for (std::size_t i = first; i < first + half; ++i) values[half + i] = std::min(values[half + i], values[i]);
 }
 
-// Position is std::uint16_t or std::uint32_t.
-template <class Position>
+// Position is std::uint16_t or std::uint32_t. Value is double, or float where memory is dear: then completions are
+// rounded down, by less than 2^-22 of their size at each of at most 31 steps, and stay valid bounds.
+template <class Position, class Value>
 class SubsetBounds {
  public:
   static std::size_t bytes(const SubsetChoices& choices) {
-    std::size_t sum = std::size_t(8) << choices.n;
+    std::size_t sum = sizeof(Value) << choices.n;
     for (int v = 0; v < choices.n; ++v) sum += sizeof(Position) << std::popcount(choices.possible_parents(v));
     return sum;
   }
@@ -129,17 +167,16 @@ class SubsetBounds {
     find_best(n_threads, stage_of(watch, 0.0, 0.3));
     find_completions(n_threads, stage_of(watch, 0.3, 0.7));
   }
-  double completion(Subset set) const { return completion_[set]; }
-  // One optimal network, as the position of each node's candidate; empty where constraints leave no network.
+  double completion(Subset set) const { return double(completion_[set]); }
+  // One optimal network, as the position of each node's candidate. There must be one: completion of nothing is finite.
   std::vector<std::uint32_t> optimum() const {
     std::vector<std::uint32_t> chosen(choices_.nodes.size());
-    if (completion_[0] == std::numeric_limits<double>::infinity()) return {};
     for (Subset placed = 0; placed + 1 < completion_.size();) {
       int next = -1;
       double least = std::numeric_limits<double>::infinity();
       for (int v = 0; v < n_; ++v) {
         if (placed >> v & 1) continue;
-        const double cost = costs_[std::size_t(v)][best(v, placed)] + completion_[placed | Subset(1) << v];
+        const double cost = costs_[std::size_t(v)][best(v, placed)] + completion(placed | Subset(1) << v);
         if (cost < least) least = cost, next = v;
       }
       chosen[std::size_t(next)] = best(next, placed);
@@ -192,8 +229,8 @@ class SubsetBounds {
   }
   void complete_block(Subset first, int low, const std::vector<std::vector<Subset>>& places) {
     const std::size_t size = std::size_t(1) << low;
-    double* values = completion_.data() + first;
-    std::fill(values, values + size, std::numeric_limits<double>::infinity());
+    std::array<double, std::size_t(1) << kBlockBits> values;
+    std::fill_n(values.begin(), size, std::numeric_limits<double>::infinity());
     if (first + size == completion_.size()) values[size - 1] = 0.0;
     std::array<const Position*, kBlockBits> best_of;
     for (int v = 0; v < n_; ++v) {
@@ -203,10 +240,10 @@ class SubsetBounds {
         best_of[std::size_t(v)] = best;
         continue;
       }
-      const double* after = completion_.data() + (first | Subset(1) << v);
+      const Value* after = completion_.data() + (first | Subset(1) << v);
       const double* costs = costs_[std::size_t(v)].data();
       const Subset* place = places[std::size_t(v)].data();
-      for (std::size_t s = 0; s < size; ++s) values[s] = std::min(values[s], costs[best[place[s]]] + after[s]);
+      for (std::size_t s = 0; s < size; ++s) values[s] = std::min(values[s], costs[best[place[s]]] + double(after[s]));
     }
     for (std::size_t s = size; s-- > 0;) {
       double least = values[s];
@@ -215,6 +252,11 @@ class SubsetBounds {
           least = std::min(least, costs_[v][best_of[v][places[v][s]]] + values[s | std::size_t(1) << v]);
       values[s] = least;
     }
+    for (std::size_t s = 0; s < size; ++s) completion_[first + s] = rounded_down(values[s]);
+  }
+  static Value rounded_down(double value) {
+    if constexpr (std::is_same_v<Value, double>) return value;
+    return Value(value * (1.0 - 0x1p-23));  // rounding to nearest adds less than 2^-24 of it; no value is negative
   }
 
   const SubsetChoices& choices_;
@@ -222,7 +264,7 @@ class SubsetBounds {
   std::vector<Squeeze> squeezes_;
   std::vector<std::vector<double>> costs_;  // with infinity for "none fits" behind the last
   std::vector<LargeArray<Position>> best_;
-  LargeArray<double> completion_;
+  LargeArray<Value> completion_;
 };
 
 }  // namespace credibn

@@ -26,8 +26,8 @@ struct SearchStatistics {
 // For each node its parent sets by how much dearer they are than their best subset.
 class Regrets {
  public:
-  template <class Position>
-  Regrets(const SubsetChoices& choices, const SubsetBounds<Position>& bounds) : by_regret_(std::size_t(choices.n)) {
+  template <class Bounds>
+  Regrets(const SubsetChoices& choices, const Bounds& bounds) : by_regret_(std::size_t(choices.n)) {
     for (std::size_t v = 0; v < by_regret_.size(); ++v) {
       for (std::size_t k = 0; k < choices.masks[v].size(); ++k) {
         const Subset parents = choices.masks[v][k];
@@ -57,10 +57,10 @@ class Regrets {
 // Tells whether the placed nodes can be completed at a given cost when each node of the next layer must have a parent
 // in the last one: the exact test for a search by layers, which then has no dead ends (by class: few). Each answer
 // bounds the least such cost from above or from below, and is remembered. One for each thread.
-template <class Position>
+template <class Bounds>
 class LayerBounds {
  public:
-  LayerBounds(const SubsetChoices& choices, const SubsetBounds<Position>& bounds, const Regrets& regrets)
+  LayerBounds(const SubsetChoices& choices, const Bounds& bounds, const Regrets& regrets)
       : choices_(choices), bounds_(bounds), regrets_(regrets), levels_(std::size_t(choices.n) + 1) {}
 
   bool can_complete(Subset placed, Subset layer, double room) { return complete(placed, layer, room, 0) <= room; }
@@ -139,17 +139,17 @@ class LayerBounds {
   }
 
   const SubsetChoices& choices_;
-  const SubsetBounds<Position>& bounds_;
+  const Bounds& bounds_;
   const Regrets& regrets_;
   std::vector<Level> levels_;
   BoundTable known_;
 };
 
-template <int W, class Position>
+template <int W, class Bounds>
 class SubsetSearch {
  public:
-  SubsetSearch(const Choices<W>& choices, const SubsetChoices& subsets, const SubsetBounds<Position>& bounds,
-               std::vector<int> rank, bool by_class, Collection& collection)
+  SubsetSearch(const Choices<W>& choices, const SubsetChoices& subsets, const Bounds& bounds, std::vector<int> rank,
+               bool by_class, Collection& collection)
       : choices_(choices),
         subsets_(subsets),
         bounds_(bounds),
@@ -158,9 +158,8 @@ class SubsetSearch {
         by_class_(by_class),
         collection_(collection),
         index_(choices),
+        base_(subsets.base_cost()),
         slack_(choices.rounding()) {
-    for (int v = 0; v < choices.n(); ++v) settled_ += choices.cost(v, 0);
-    for (int v : subsets.nodes) settled_ -= choices.cost(v, 0);
     for (int v : subsets.nodes) ranks_.push_back(rank_[std::size_t(v)]);
   }
 
@@ -187,14 +186,14 @@ class SubsetSearch {
       try {
         worker->recorder.flush();
       } catch (const Full&) {
-        unexplored = std::min(unexplored, collection_.limit() - settled_);
+        unexplored = std::min(unexplored, collection_.limit() - base_);
       }
       statistics.n_layers += worker->statistics.n_layers;
       statistics.n_dead_ends += worker->statistics.n_dead_ends;
       statistics.n_complete += worker->statistics.n_complete;
       statistics.n_bounds += worker->bounds.size();
     }
-    return unexplored + settled_ - slack_;
+    return unexplored + base_ - slack_;
   }
 
  private:
@@ -243,7 +242,9 @@ class SubsetSearch {
           chosen(std::size_t(owner.subsets_.n)),
           levels(std::size_t(owner.subsets_.n) + 1),
           network(std::size_t(owner.choices_.n())),
-          row(std::size_t(owner.choices_.n()), 0) {}
+          row(std::size_t(owner.choices_.n())) {
+      for (const auto& settled : owner.subsets_.settled) row[std::size_t(settled.node)] = settled.position;
+    }
 
     void begin(const Start& start) {
       parents = start.parents;
@@ -257,7 +258,7 @@ class SubsetSearch {
       if (placed == all_of(search.subsets_.n)) return complete();
       Level& level = levels[std::size_t(depth)];
       level.placed = placed;
-      level.room = search.collection_.limit() + search.slack_ - search.settled_;
+      level.room = search.collection_.limit() + search.slack_ - search.base_;
       level.is_dead_end = true;
       find_open(level, layer, cost);
       extend(level, 0, 0, cost, 0.0, depth, stop);
@@ -346,15 +347,15 @@ class SubsetSearch {
       ++statistics.n_complete;
       for (std::size_t v = 0; v < chosen.size(); ++v) {
         const std::size_t node = std::size_t(search.subsets_.nodes[v]);
-        row[node] = chosen[v];
-        network[node] = search.choices_.parents(int(node), chosen[v]);
+        row[node] = search.subsets_.positions[v][chosen[v]];
+        network[node] = search.choices_.parents(int(node), row[node]);
       }
       recorder.found(network.data(), row.data());
     }
 
     const SubsetSearch& search;
     Recorder<W> recorder;
-    LayerBounds<Position> bounds;
+    LayerBounds<Bounds> bounds;
     std::vector<Subset> parents;
     std::vector<std::uint32_t> chosen;
     std::vector<Level> levels;
@@ -366,15 +367,15 @@ class SubsetSearch {
 
   const Choices<W>& choices_;
   const SubsetChoices& subsets_;
-  const SubsetBounds<Position>& bounds_;
+  const Bounds& bounds_;
   Regrets regrets_;
   std::vector<int> rank_;   // of all nodes
   std::vector<int> ranks_;  // of the nodes that take part
   bool by_class_;
   Collection& collection_;
   ChoiceIndex<W> index_;
-  double settled_ = 0.0;  // the cost of the nodes that take no part
-  double slack_;          // more than the rounding of any sum of costs
+  double base_;   // what every network costs; all other costs are relative to it
+  double slack_;  // more than the rounding of any sum of costs
 };
 
 }  // namespace credibn

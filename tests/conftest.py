@@ -29,7 +29,7 @@ if "CREDIBN_CORE" in os.environ:
     _use_core(os.environ["CREDIBN_CORE"])
 
 
-@pytest.fixture(scope="session", params=["brute_force", "dynamic_programming"])
+@pytest.fixture(scope="session", params=["brute_force", "dynamic_programming", "integer_program"])
 def engine(request: pytest.FixtureRequest) -> str:
     """The name of a search engine: every test of the search runs with each."""
     from brute_force_engine import BruteForce  # not before the core has been chosen

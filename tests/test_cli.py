@@ -19,10 +19,11 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import read_scores, score_parent_sets, terminal
+from credibn import CredibleSet, read_scores, score_parent_sets, terminal
 from credibn.cli import app
 from credibn.cli_options import Columns, ScoreName, columns_of
 from credibn.examples import sample_asia, tic_tac_toe
+from credibn.report import learning_headline
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
 from credibn.scores.scoring import SCORES
 from credibn.terminal import in_shell_words
@@ -252,6 +253,11 @@ def test_demo_ends_with_the_page(tmp_path, example, rows):
     assert page.is_absolute()
     assert page == (out / f"{example}.html").resolve()
     assert "candidate parent sets survive" in page.read_text(encoding="utf-8")
+    found = CredibleSet.load(out / "result.credibn")
+    assert found.complete
+    assert found.bayes_factor == pytest.approx(20)
+    assert result.stdout.splitlines()[0] == learning_headline(found)
+    assert learning_headline(found) in page.read_text(encoding="utf-8")
     assert pyarrow.csv.read_csv(out / f"{example}.csv").equals(rows)
     assert read_scores(out / f"{example}.pss").same_as(score_parent_sets(out / f"{example}.csv"))
 

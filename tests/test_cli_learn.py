@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
 from credibn.cli import app
+from credibn.report import learning_headline
 from credibn.search import ENGINES
 from credibn.terminal import in_shell_words, stage_bars
 from test_learning import Waiting
@@ -114,7 +115,7 @@ def test_out_writes_the_set_and_a_summary(data, engine, tmp_path):
     out = tmp_path / "out"
     result = run("learn", data, "--engine", engine, "-o", out)
     assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in out.iterdir()) == ["result.credibn", "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "result.credibn", "summary.json"]
     found = CredibleSet.load(out / "result.credibn")
     expected = learn(data, engine=engine)
     assert found.rows.choices.tobytes() == expected.rows.choices.tobytes()
@@ -124,6 +125,10 @@ def test_out_writes_the_set_and_a_summary(data, engine, tmp_path):
     assert summary["guarantee"] == expected.guarantee
     assert summary["names"] == list(expected.names)
     assert result.stdout.endswith(f"written to {out}\n")
+    assert result.stderr == f"report: {out / 'report.html'}\n"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert f'<p class="headline">{learning_headline(found)}</p>' in page
+    assert "60, of which" in page
 
 
 def test_ratio(data, engine):

@@ -47,10 +47,30 @@ def test_shell_commands_work(tmp_path, monkeypatch):
     for words in run:
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == 0, (words, result.output)
-    for name in ("clinic.jkl", "clinic.pss", "clinic.scores", "demo/asia.html"):
+    for name in ("clinic.jkl", "clinic.pss", "clinic.scores", "clinic/report.html", "demo/asia.html"):
         assert (tmp_path / name).is_file()
 
 
-@pytest.mark.parametrize("promise", ["search", "credible set", "classes", "averages"])
+def test_shell_output_is_what_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
+    assert blocks("console")
+    for block in blocks("console"):
+        command, output = block.split("\n", 1)
+        prompt, program, *words = shlex.split(command)
+        assert (prompt, program) == ("$", "credibn")
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0
+        assert result.stdout == output
+
+
+def test_exit_statuses_are_those_of_the_help():
+    epilog = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    prose = " ".join(README.split())
+    statuses = prose[prose.index("Exit status: ") :].split(". ")[0]
+    assert statuses in epilog
+
+
+@pytest.mark.parametrize("promise", ["averages", "models"])
 def test_stages_that_do_not_exist_are_not_promised(promise):
     assert re.search(rf"^\|.*{promise}.*\| next \|$", README, flags=re.M)

@@ -62,16 +62,69 @@ def search_subsets(
     offsets: NDArray[np.int64],
     costs: NDArray[np.float64],
     masks: NDArray[np.uint64],
-    width: float,
-    tie: float,
+    is_open: NDArray[np.uint8],
+    collection: Collection,
     by_class: bool,
-    max_rows: int | None,
-    max_networks: int | None,
-    max_bytes: int | None,
-    size_words: int,
     n_threads: int,
     watch: Callable[[float], bool] | None,
-) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint64], float, bool, float, dict[str, int]]: ...
+) -> tuple[float, dict[str, int]]: ...
 def subset_search_size(
-    offsets: NDArray[np.int64], costs: NDArray[np.float64], masks: NDArray[np.uint64]
-) -> tuple[int, int]: ...
+    offsets: NDArray[np.int64], costs: NDArray[np.float64], masks: NDArray[np.uint64], is_open: NDArray[np.uint8]
+) -> tuple[int, int | None]: ...
+
+class Collection:
+    def __init__(
+        self,
+        n: int,
+        size_words: int,
+        width: float,
+        tie: float,
+        max_rows: int | None,
+        max_networks: int | None,
+        max_bytes: int | None,
+    ) -> None: ...
+    def know(self, cost: float) -> None: ...
+    def limit(self) -> float: ...
+    def best(self) -> float: ...
+    def count(self) -> int: ...
+    def is_cut(self) -> bool: ...
+    def is_full(self) -> bool: ...
+    def finish(self) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint64]]: ...
+
+class SearchProblem:
+    def __init__(self, offsets: NDArray[np.int64], costs: NDArray[np.float64], masks: NDArray[np.uint64]) -> None: ...
+    def find_network(
+        self, order: NDArray[np.int64], seed: int, effort: int
+    ) -> tuple[NDArray[np.uint32], float] | None: ...
+    def n_rows(self) -> int: ...
+    def add_cluster(self, nodes: Sequence[int], k: int, alive: NDArray[np.uint8]) -> int: ...
+    def separate_clusters(
+        self, values: NDArray[np.float64], alive: NDArray[np.uint8], max_k: int, max_rows: int, least: float
+    ) -> list[int]: ...
+    def separate_halves(
+        self,
+        values: NDArray[np.float64],
+        alive: NDArray[np.uint8],
+        ids: NDArray[np.int64],
+        max_rows: int,
+        least: float,
+    ) -> list[int]: ...
+    def row(self, id: int) -> tuple[NDArray[np.uint32], NDArray[np.int32], int]: ...
+    def entries(
+        self, ids: NDArray[np.int64], positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
+    def bound(
+        self, ids: NDArray[np.int64], multipliers: NDArray[np.float64], alive: NDArray[np.uint8]
+    ) -> tuple[float, float, NDArray[np.float64]]: ...
+    def walk(
+        self,
+        collection: Collection,
+        ids: NDArray[np.int64],
+        multipliers: NDArray[np.float64],
+        alive: NDArray[np.uint8],
+        rank: Sequence[int],
+        by_class: bool,
+        max_steps: int | None,
+        n_threads: int,
+        watch: Watch,
+    ) -> tuple[bool, int] | None: ...

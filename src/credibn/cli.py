@@ -52,7 +52,8 @@ from credibn.data import read_data
 from credibn.data.states import MAX_STATES
 from credibn.errors import CredibnError, OptionError, TimeLimitError
 from credibn.examples import sample_asia, tic_tac_toe
-from credibn.report import scoring_headline, write_scoring_page
+from credibn.learning import learn as find_credible_set
+from credibn.report import learning_headline, write_learning_page
 from credibn.scores import (
     EdgePenalty,
     ScoreTable,
@@ -254,20 +255,22 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; made if need be.")],
     example: Annotated[Example, typer.Option(help="Which data to make.")] = Example.ASIA,
 ) -> None:
-    """Make example data, score it, write data, scores and an HTML page; the last line is the page's path."""
+    """Make example data, find every credible network, write an HTML page; the last line is the page's path."""
     rows = sample_asia() if example is Example.ASIA else tic_tac_toe()
-    dataset = read_data(rows)
-    table = score_parent_sets(dataset)
-    paths = {ending: out.resolve() / f"{example.value}.{ending}" for ending in ("csv", "pss", "html")}
+    folder = out.resolve()
+    paths = {ending: folder / f"{example.value}.{ending}" for ending in ("csv", "pss", "html")}
+    paths["credibn"] = folder / "result.credibn"
     try:
         out.mkdir(parents=True, exist_ok=True)
         pyarrow.csv.write_csv(rows, paths["csv"])
     except OSError as error:
         raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
-    write_scores(table, paths["pss"])
-    write_scoring_page(dataset, table, paths["html"])
-    typer.echo(scoring_headline(dataset, table))
-    typer.echo(f"data:   {paths['csv']}\nscores: {paths['pss']}\npage:")
+    found = find_credible_set(rows, bayes_factor=20)
+    write_scores(found.score_table, paths["pss"])
+    found.save(paths["credibn"])
+    write_learning_page(found, paths["html"], read_data(rows))
+    typer.echo(learning_headline(found))
+    typer.echo(f"data:   {paths['csv']}\nscores: {paths['pss']}\nresult: {paths['credibn']}\npage:")
     typer.echo(paths["html"])
 
 

@@ -7,6 +7,7 @@ had found until then is printed and written all the same, and says that it is pa
 import json
 import tempfile
 import time
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,9 +39,11 @@ from credibn.cli_options import (
     read,
 )
 from credibn.credible import CredibleSet
+from credibn.data import Dataset
 from credibn.errors import OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
+from credibn.report import write_learning_page
 from credibn.scores import EdgePenalty, read_tiers
 from credibn.terminal import learned_facts, print_learned, stage_bars
 
@@ -79,7 +82,7 @@ _TimeLimit = Annotated[float | None, typer.Option(metavar="S", help="Seconds for
 _MemoryLimit = Annotated[float | None, typer.Option(metavar="G", help="GiB for the search and what it finds.")]
 _Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Folder for result.credibn and summary.json; made if need be."),
+    typer.Option("--out", "-o", metavar="DIR", help="Folder for result.credibn, summary.json and report.html."),
 ]
 
 
@@ -144,7 +147,7 @@ def learn(
             max_classes=max_classes,
             progress=progress,
         )
-    _finish(found, reading, started, out, as_json)
+    _finish(found, source.get("data"), reading, started, out, as_json)
 
 
 def kbest(
@@ -197,7 +200,7 @@ def kbest(
     with stage_bars(_TITLES) as progress:
         find = k_best_classes if classes else k_best_networks
         found = find(k=k, **source, **searching, progress=progress)
-    _finish(found, reading, started, out, as_json)
+    _finish(found, source.get("data"), reading, started, out, as_json)
 
 
 def _source(
@@ -290,7 +293,9 @@ def _prepare_folder(out: Path | None) -> None:
         raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
 
 
-def _finish(found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool) -> None:
+def _finish(
+    found: CredibleSet, data: Dataset | None, reading: float, started: float, out: Path | None, as_json: bool
+) -> None:
     """Write and print what was found, and end with the status that says whether it is complete."""
     if out is not None:
         found.save(out / "result.credibn")
@@ -313,6 +318,7 @@ def _finish(found: CredibleSet, reading: float, started: float, out: Path | None
         }
         with replacing(out / "summary.json") as sink:
             sink.write((json.dumps({**facts, **more}, indent=1) + "\n").encode())
+        write_learning_page(replace(found, timings=seconds), out / "report.html", data)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -321,4 +327,7 @@ def _finish(found: CredibleSet, reading: float, started: float, out: Path | None
             typer.echo(f"written to {out}")
     if not found.complete:
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
+    if out is not None:
+        typer.echo(f"report: {out / 'report.html'}", err=True)
+    if not found.complete:
         raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)

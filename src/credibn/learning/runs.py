@@ -162,7 +162,7 @@ def _search(
         rows = (
             Rows(found.choices, scores, found.sizes, None) if unit == "classes" else group(table, found.choices, scores)
         )
-    return Answer(table, unit, engine.name, found, rows)
+    return Answer(table, unit, found.engine, found, rows)
 
 
 def nothing_known(watch: Watch, when: str) -> BaseException:

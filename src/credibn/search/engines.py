@@ -4,7 +4,8 @@ An engine is an object with the members of `Engine`, entered in `ENGINES` under 
 suite. All engines give the same answer, so the choice is a matter of time and memory only.
 """
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
+from credibn.search.integer_program import IntegerProgram
+from credibn.search.memory import within_memory
 from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
 
 __all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
 
 
@@ -29,6 +32,9 @@ def check_engine_name(name: str) -> None:
 def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
     """Return the engine of this name, or with ``"auto"`` the one that is predicted to be the fastest.
 
+    An engine whose prediction is firm (dynamic programming) but says more than a moment gives another one, whose time
+    cannot be known beforehand, as long a try first: together they take at most twice the better of the two.
+
     Raises
     ------
     OptionError
@@ -38,32 +44,49 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
     """
     check_engine_name(name)
     candidates = list(ENGINES.values()) if name == "auto" else [ENGINES[name]]
-    estimates = [_within_memory(problem, engine.estimate(problem)) for engine in candidates]
-    ranked = [
-        (estimate.seconds, at)
-        for at, (engine, estimate) in enumerate(zip(candidates, estimates, strict=True))
-        if estimate.possible
-    ]
-    if ranked:
-        return candidates[min(ranked)[1]]
-    reasons = "; ".join(
-        f"{engine.name}: {estimate.reason}" for engine, estimate in zip(candidates, estimates, strict=True)
-    )
-    raise TooLargeError(
-        f"no engine can search {problem.n_variables} variables with {len(problem.costs):,} candidate parent sets "
-        f"({reasons or 'none is installed'})"
-        if name == "auto"
-        else f"engine={name!r} cannot take this problem ({reasons}); use engine='auto', or another one"
-    )
+    estimates = {engine.name: within_memory(problem, engine.estimate(problem)) for engine in candidates}
+    possible = [engine for engine in candidates if estimates[engine.name].possible]
+    possible.sort(key=lambda engine: estimates[engine.name].seconds)
+    if not possible:
+        reasons = "; ".join(f"{name}: {estimate.reason}" for name, estimate in estimates.items())
+        raise TooLargeError(
+            f"no engine can search {problem.n_variables} variables with {len(problem.costs):,} candidate parent sets "
+            f"({reasons or 'none is installed'})"
+            if name == "auto"
+            else f"engine={name!r} cannot take this problem ({reasons}); use engine='auto', or another one"
+        )
+    first, *others = possible
+    firm = [engine for engine in others if estimates[engine.name].is_firm]
+    if estimates[first.name].is_firm or not firm:
+        return first
+    return _InTurn(first, firm[0], estimates[firm[0].name].seconds)
 
 
-def _within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
-    limit = problem.max_bytes
-    if not estimate.possible or limit is None or estimate.bytes <= limit:
-        return estimate
-    need, allowed = estimate.bytes / 2**30, limit / 2**30
-    reason = f"it needs {need:,.2f} GiB, above the memory limit of {allowed:,.2f} GiB; raise memory_limit"
-    return replace(estimate, possible=False, reason=reason)
+@dataclass(frozen=True)
+class _InTurn:
+    """Gives the first engine as many seconds as the second is predicted to take; then the second decides."""
+
+    first: Engine
+    second: Engine
+    seconds: float
+    name: str = "auto"
+
+    def estimate(self, problem: SearchProblem) -> EngineEstimate:
+        return self.second.estimate(problem)
+
+    def search(self, problem: SearchProblem) -> Found:
+        end, ran_out = time.monotonic() + self.seconds, False
+
+        def watch(stage: str, fraction: float) -> bool:
+            nonlocal ran_out
+            goes_on = problem.watch(stage, fraction)
+            ran_out = goes_on and time.monotonic() > end
+            return goes_on and not ran_out
+
+        found = self.first.search(replace(problem, watch=watch))
+        if not (found.stopped and ran_out):
+            return replace(found, engine=self.first.name)
+        return replace(self.second.search(problem), engine=self.second.name)
 
 
 def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:
@@ -84,6 +107,7 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         raise TooLargeError(
             f"{engine.name} ran out of memory ({error}); raise memory_limit, lower epsilon or set max_networks"
         ) from error
+    found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices)
     order = _order(found.choices, scores)
     if order is not None:

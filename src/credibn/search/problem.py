@@ -118,6 +118,8 @@ class Found:
         missing that costs less than the last row.
     statistics : mapping
         What the engine counted, ready for JSON.
+    engine : str
+        The engine that answered; set where one engine calls another.
     """
 
     choices: NDArray[np.uint32]
@@ -128,6 +130,7 @@ class Found:
     stopped: bool = False
     unexplored_bound: float = math.inf
     statistics: Mapping[str, object] = field(default_factory=dict)
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,18 +146,24 @@ class EngineEstimate:
         Memory for the engine's own tables, without what it finds.
     seconds : float
         A rough prediction, to compare engines.
+    is_firm : bool
+        Whether the search can be trusted to take about so long.
     """
 
     possible: bool
     reason: str
     bytes: int
     seconds: float
+    is_firm: bool = True
 
 
 class Engine(Protocol):
     """A way to search; all give the same answer."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """How users call it."""
+        ...
 
     def estimate(self, problem: SearchProblem) -> EngineEstimate:
         """Predict what the search would take, without starting it."""

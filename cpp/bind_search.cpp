@@ -1,0 +1,290 @@
+// The search by integer programming: candidates, rows, bounds and enumeration, called from search/integer_program.py.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "bind.hpp"
+#include "depth_first.hpp"
+#include "incumbent.hpp"
+#include "row_pool.hpp"
+
+namespace nb = nanobind;
+using namespace credibn;
+
+namespace {
+
+// Candidates with what every call needs of them, for one width of the masks.
+template <int W>
+struct Problem {
+  Problem(int n, const std::int64_t* offsets, const double* costs, const std::uint64_t* masks, int words)
+      : choices(n, offsets, costs, masks, words), index(choices), pool(choices) {}
+
+  // The node of a candidate, or of an artificial candidate: these follow all others, one for each node.
+  int node_of(std::size_t position) const {
+    if (position >= choices.size()) return int(position - choices.size());
+    int v = 0;
+    while (position >= choices.first(v) + choices.size(v)) ++v;
+    return v;
+  }
+
+  Choices<W> choices;
+  ChoiceIndex<W> index;
+  RowPool<W> pool;
+};
+
+class SearchProblem {
+ public:
+  SearchProblem(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks) {
+    require(offsets.shape(0) >= 2, "there must be at least one node");
+    const std::size_t n = offsets.shape(0) - 1, m = costs.shape(0), words = masks.shape(1);
+    require(n <= 256, "the core takes 1 to 256 variables");
+    require(offsets(0) == 0 && offsets(n) == std::int64_t(m) && masks.shape(0) == m,
+            "offsets, costs and masks do not agree");
+    for (std::size_t v = 0; v < n; ++v) require(offsets(v) <= offsets(v + 1), "offsets must not fall");
+    try {
+      if (words <= 1)
+        any_ = make<1>(n, offsets, costs, masks, words);
+      else if (words <= 2)
+        any_ = make<2>(n, offsets, costs, masks, words);
+      else
+        any_ = make<4>(n, offsets, costs, masks, words);
+    } catch (const std::invalid_argument& error) {
+      throw nb::value_error(error.what());
+    }
+    size_ = m;
+  }
+  std::size_t size() const { return size_; }
+
+  template <class Work>
+  auto with(Work&& work) {
+    return std::visit([&](auto& problem) { return work(*problem); }, any_);
+  }
+
+ private:
+  template <int W>
+  static std::unique_ptr<Problem<W>> make(std::size_t n, const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
+                                          const In<std::uint64_t, 2>& masks, std::size_t words) {
+    return std::make_unique<Problem<W>>(int(n), offsets.data(), costs.data(), masks.data(), int(words));
+  }
+  std::variant<std::unique_ptr<Problem<1>>, std::unique_ptr<Problem<2>>, std::unique_ptr<Problem<4>>> any_;
+  std::size_t size_ = 0;
+};
+
+nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, std::uint64_t seed,
+                        std::uint64_t effort) {
+  return self.with([&](auto& problem) -> nb::object {
+    const std::size_t n = std::size_t(problem.choices.n());
+    std::vector<int> start(order.data(), order.data() + order.shape(0));
+    std::vector<int> sorted = start;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "the order must hold each node once");
+    require(start.empty() || start.size() == n, "the order must hold each node once");
+    OrderSearch search(problem.choices, seed);
+    {
+      nb::gil_scoped_release release;
+      if (!start.empty())
+        search.run(start, effort);
+      else
+        for (int restart = 0; restart < 8; ++restart) search.run_from_random(effort / 8);
+    }
+    if (!search.is_possible()) return nb::none();
+    std::vector<std::uint32_t> row = search.row();
+    return nb::make_tuple(to_numpy(std::move(row), {n}), search.cost());
+  });
+}
+
+void require_values(const SearchProblem& self, std::size_t values, std::size_t alive) {
+  require(values == self.size() && alive == self.size(), "values and alive must have one entry for each candidate");
+}
+
+std::vector<std::int64_t> separate_clusters(SearchProblem& self, const In<double, 1>& values,
+                                            const In<std::uint8_t, 1>& alive, int max_k, std::size_t max_rows,
+                                            double least) {
+  require_values(self, values.shape(0), alive.shape(0));
+  return self.with([&](auto& problem) {
+    nb::gil_scoped_release release;
+    return problem.pool.separate_clusters(values.data(), alive.data(), max_k, max_rows, least);
+  });
+}
+
+template <class P>
+std::vector<const Row*> rows_of(const P& problem, const In<std::int64_t, 1>& ids) {
+  std::vector<const Row*> rows;
+  for (std::size_t k = 0; k < ids.shape(0); ++k) {
+    require(ids(k) >= 0 && std::size_t(ids(k)) < problem.pool.size(), "there is no such row");
+    rows.push_back(&problem.pool.row(std::size_t(ids(k))));
+  }
+  return rows;
+}
+
+std::vector<std::int64_t> separate_halves(SearchProblem& self, const In<double, 1>& values,
+                                          const In<std::uint8_t, 1>& alive, const In<std::int64_t, 1>& ids,
+                                          std::size_t max_rows, double least) {
+  require_values(self, values.shape(0), alive.shape(0));
+  return self.with([&](auto& problem) {
+    const auto rows = rows_of(problem, ids);
+    nb::gil_scoped_release release;
+    return problem.pool.separate_halves(values.data(), alive.data(), rows, max_rows, least);
+  });
+}
+
+std::int64_t add_cluster(SearchProblem& self, const std::vector<int>& nodes, int k, const In<std::uint8_t, 1>& alive) {
+  require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
+  return self.with([&](auto& problem) {
+    auto set = problem.choices.parents(0, 0);
+    set -= set;
+    for (int v : nodes) {
+      require(v >= 0 && v < problem.choices.n(), "there is no such node");
+      set.set(v);
+    }
+    require(k >= 1 && k < set.count(), "a cluster row needs 1 <= k < the cluster's size");
+    return problem.pool.add({set, k}, alive.data());
+  });
+}
+
+// Rows as they enter a linear program: for each node, the commonest coefficient is taken off, which changes nothing by
+// the node's equation and leaves few entries. Positions from `size` on are the nodes' artificial candidates, which have
+// the node's largest coefficient.
+// The entries of some rows (numbers in the pool) in some columns (positions), as (row of `ids`, column of `positions`,
+// value), and the rows' right-hand sides.
+nb::object entries_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const In<std::int64_t, 1>& positions) {
+  return self.with([&](auto& problem) -> nb::object {
+    const std::vector<const Row*> rows = rows_of(problem, ids);
+    const std::size_t n_positions = problem.choices.size() + std::size_t(problem.choices.n());
+    std::vector<std::int64_t> at_row, at_column;
+    std::vector<double> values, sides;
+    std::vector<std::vector<std::size_t>> of_node(std::size_t(problem.choices.n()));  // columns
+    for (std::size_t k = 0; k < positions.shape(0); ++k) {
+      require(positions(k) >= 0 && std::size_t(positions(k)) < n_positions, "there is no such position");
+      of_node[std::size_t(problem.node_of(std::size_t(positions(k))))].push_back(k);
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      int rhs = rows[r]->rhs;
+      for (const auto& [v, common, largest] : rows[r]->shifts) {
+        rhs -= common;
+        for (std::size_t k : of_node[std::size_t(v)]) {
+          const std::size_t position = std::size_t(positions(k));
+          const bool is_artificial = position >= problem.choices.size();
+          const int value = (is_artificial ? largest : rows[r]->coefficient(position)) - common;
+          if (value == 0) continue;
+          at_row.push_back(std::int64_t(r));
+          at_column.push_back(std::int64_t(k));
+          values.push_back(value);
+        }
+      }
+      sides.push_back(rhs);
+    }
+    const std::size_t length = values.size(), n_rows = rows.size();
+    return nb::make_tuple(to_numpy(std::move(at_row), {length}), to_numpy(std::move(at_column), {length}),
+                          to_numpy(std::move(values), {length}), to_numpy(std::move(sides), {n_rows}));
+  });
+}
+
+nb::object row_of(SearchProblem& self, std::size_t id) {
+  return self.with([&](auto& problem) -> nb::object {
+    require(id < problem.pool.size(), "there is no such row");
+    const Row& row = problem.pool.row(id);
+    std::vector<std::uint32_t> at = row.at;
+    std::vector<int> coefficients = row.coefficients;
+    const std::size_t length = at.size();
+    return nb::make_tuple(to_numpy(std::move(at), {length}), to_numpy(std::move(coefficients), {length}), row.rhs);
+  });
+}
+
+nb::object bound_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const In<double, 1>& multipliers,
+                    const In<std::uint8_t, 1>& alive) {
+  require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
+  require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
+  return self.with([&](auto& problem) -> nb::object {
+    DualBound bound = dual_bound(problem.choices, alive.data(), rows_of(problem, ids), multipliers.data());
+    const std::size_t m = bound.reduced.size();
+    return nb::make_tuple(bound.lower, bound.margin, to_numpy(std::move(bound.reduced), {m}));
+  });
+}
+
+// (is_complete, n_steps); None when stopped.
+nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
+                const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
+                bool by_class, std::optional<std::uint64_t> max_steps, unsigned n_threads, const nb::object& watch) {
+  require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
+  require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
+  return self.with([&](auto& problem) -> nb::object {
+    std::vector<int> sorted = rank;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "rank must hold each position once");
+    require(rank.size() == std::size_t(problem.choices.n()), "rank must have one entry for each node");
+    require(rank.size() == collection.rows().n_, "the collection is for another number of nodes");
+    const auto rows = rows_of(problem, ids);
+    const DualBound bound = dual_bound(problem.choices, alive.data(), rows, multipliers.data());
+    try {
+      const WalkResult result = [&] {
+        nb::gil_scoped_release release;
+        const Plan plan(problem.choices, rows, multipliers.data(), bound, collection.limit());
+        return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
+                             max_steps.value_or(~std::uint64_t(0)), n_threads, make_watch(watch));
+      }();
+      return nb::make_tuple(result.is_complete, result.n_steps);
+    } catch (const Stopped&) {
+      return nb::none();
+    } catch (const Full&) {
+      return nb::none();
+    }
+  });
+}
+
+nb::object finish(Collection& collection) {
+  try {
+    collection.finish();
+  } catch (const Full&) {
+    // The caller asks is_full.
+  }
+  const Rows& rows = collection.rows();
+  const std::size_t count = rows.count(), n = rows.n_, size_words = rows.size_words_;
+  std::vector<std::uint32_t> choices = rows.choices;
+  std::vector<double> costs = rows.costs;
+  std::vector<std::uint64_t> sizes = rows.sizes;
+  return nb::make_tuple(to_numpy(std::move(choices), {count, n}), to_numpy(std::move(costs), {count}),
+                        to_numpy(std::move(sizes), {count, size_words}));
+}
+
+}  // namespace
+
+void credibn::bind_search(nb::module_& module) {
+  nb::class_<Collection>(module, "Collection")
+      .def(
+          "__init__",
+          [](Collection* self, std::size_t n, std::size_t size_words, double width, double tie,
+             std::optional<std::uint64_t> max_rows, std::optional<std::uint64_t> max_networks,
+             std::optional<std::uint64_t> max_bytes) {
+            new (self) Collection(n, size_words, width, tie,
+                                  Quota{max_rows.value_or(Quota::kNone), max_networks.value_or(Quota::kNone),
+                                        max_bytes.value_or(Quota::kNone)});
+          },
+          nb::arg("n"), nb::arg("size_words"), nb::arg("width"), nb::arg("tie"), nb::arg("max_rows").none(),
+          nb::arg("max_networks").none(), nb::arg("max_bytes").none())
+      .def("know", &Collection::know, nb::arg("cost"))
+      .def("limit", &Collection::limit)
+      .def("best", &Collection::best)
+      .def("count", &Collection::count)
+      .def("is_cut", &Collection::is_cut)
+      .def("is_full", &Collection::is_full)
+      .def("finish", &finish);
+  nb::class_<SearchProblem>(module, "SearchProblem")
+      .def(nb::init<const In<std::int64_t, 1>&, const In<double, 1>&, const In<std::uint64_t, 2>&>(), array("offsets"),
+           array("costs"), array("masks"))
+      .def("find_network", &find_network, array("order"), nb::arg("seed"), nb::arg("effort"))
+      .def("n_rows", [](SearchProblem& self) { return self.with([](auto& problem) { return problem.pool.size(); }); })
+      .def("add_cluster", &add_cluster, nb::arg("nodes"), nb::arg("k"), array("alive"))
+      .def("separate_clusters", &separate_clusters, array("values"), array("alive"), nb::arg("max_k"),
+           nb::arg("max_rows"), nb::arg("least"))
+      .def("separate_halves", &separate_halves, array("values"), array("alive"), array("ids"), nb::arg("max_rows"),
+           nb::arg("least"))
+      .def("row", &row_of, nb::arg("id"))
+      .def("entries", &entries_of, array("ids"), array("positions"))
+      .def("bound", &bound_of, array("ids"), array("multipliers"), array("alive"))
+      .def("walk", &walk, nb::arg("collection"), array("ids"), array("multipliers"), array("alive"), nb::arg("rank"),
+           nb::arg("by_class"), nb::arg("max_steps").none(), nb::arg("n_threads"), nb::arg("watch").none());
+}

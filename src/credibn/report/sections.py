@@ -1,0 +1,170 @@
+"""What several pages share: the look, how numbers are put into words, the data, and the candidate parent sets.
+
+Every page is one HTML file without scripts, fonts or images from elsewhere; its content security policy forbids
+loading anything. Names and states are escaped: they are text, never markup.
+"""
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import islice
+
+import jinja2
+
+from credibn.atomic import replacing
+from credibn.data import Dataset
+from credibn.data.summary import ColumnSummary
+from credibn.errors import OptionError
+from credibn.scores import ScoreTable
+
+__all__ = [
+    "CANDIDATES_SHOWN",
+    "CandidateLine",
+    "ColumnLine",
+    "VariableSection",
+    "as_text",
+    "best_candidates",
+    "check_same_data",
+    "describe_columns",
+    "plural",
+    "surviving_candidates",
+    "within",
+    "write_page",
+]
+
+CANDIDATES_SHOWN = 8
+_STATES_SHOWN = 12
+
+
+def write_page(template: str, path: str | os.PathLike[str], **content: object) -> None:
+    """Fill in a template of this package, and write it all or nothing."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(lambda name: files("credibn.report").joinpath(name).read_text(encoding="utf-8")),
+    )
+    page = environment.get_template(template).render(content)
+    with replacing(path) as sink:
+        sink.write(page.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def within(epsilon: float) -> str:
+    """Return an epsilon as a Bayes factor, where that is a number one can read.
+
+    Examples
+    --------
+    >>> within(math.log(20)), within(40)
+    ('within a Bayes factor of 20', 'within 40 nats')
+    """
+    if epsilon > 30:
+        return f"within {epsilon:,.6g} nats"
+    return f"within a Bayes factor of {math.exp(epsilon):,.6g}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> plural(1, "class"), plural(2000, "class"), plural(0, "network")
+    ('1 class', '2,000 classes', '0 networks')
+    """
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
+def as_text(value: object) -> str:
+    """Return a setting as a reader would write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "; ".join(f"{key.replace('_', ' ')}: {as_text(part)}" for key, part in value.items())
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def check_same_data(dataset: Dataset, table: ScoreTable) -> None:
+    """Refuse a data set that the table was not made from."""
+    fingerprint = table.provenance.get("data_fingerprint") or dataset.fingerprint
+    if dataset.names != table.names or fingerprint != dataset.fingerprint:
+        raise OptionError(
+            "the score table belongs to other data than the data set given with it (names or fingerprint "
+            "differ); score this data set, or give the one that was scored"
+        )
+
+
+def surviving_candidates(table: ScoreTable) -> str:
+    """Say how many candidate parent sets there are; the claim of completeness only where the table carries it."""
+    is_single = table.n_candidates == 1
+    survive = f"{plural(table.n_candidates, 'candidate parent set')} {'survives' if is_single else 'survive'}"
+    if table.epsilon is None or table.provenance.get("complete") is not True:
+        return f"{survive}; the table does not say for which networks this list is complete."
+    network = "network that obeys the constraints" if table.provenance.get("constraints") else "network"
+    return f"{survive}; no {network} {within(table.epsilon)} of the best uses any other."
+
+
+@dataclass(frozen=True)
+class ColumnLine:
+    """What the table of variables says of one."""
+
+    name: str
+    kind: str
+    content: str
+    is_constant: bool
+
+
+def describe_columns(dataset: Dataset) -> list[ColumnLine]:
+    """Return a line for each variable: its states with counts, or its range."""
+    summary = dataset.describe()
+    return [_describe_column(column, summary.n_rows) for column in summary.columns]
+
+
+def _describe_column(column: ColumnSummary, n_rows: int) -> ColumnLine:
+    if column.kind == "continuous":
+        content = (
+            f"{column.minimum:.6g} to {column.maximum:.6g}, mean {column.mean:.6g}, "
+            f"standard deviation {column.standard_deviation:.6g}"
+        )
+        return ColumnLine(column.name, "continuous", content, column.is_constant)
+    pairs = list(zip(column.states, column.counts, strict=True))
+    listed = [
+        f"{'(missing)' if state is None else state}: {count:,} ({count / n_rows:.1%})"
+        for state, count in pairs[:_STATES_SHOWN]
+    ]
+    if len(pairs) > _STATES_SHOWN:
+        listed.append(f"and {len(pairs) - _STATES_SHOWN:,} more")
+    kind = f"{plural(len(pairs), 'state')}{', discretised' if column.kind == 'discretised' else ''}"
+    return ColumnLine(column.name, kind, "; ".join(listed), column.is_constant)
+
+
+@dataclass(frozen=True)
+class CandidateLine:
+    """One candidate parent set."""
+
+    parents: tuple[str, ...]
+    score: str
+    gap: str
+
+
+@dataclass(frozen=True)
+class VariableSection:
+    """One variable with its best candidates."""
+
+    name: str
+    n_candidates: int
+    candidates: tuple[CandidateLine, ...]
+
+
+def best_candidates(table: ScoreTable) -> list[VariableSection]:
+    """Return the best candidate parent sets of each variable, `CANDIDATES_SHOWN` at most."""
+    return [_best_candidates(table, node) for node in range(table.n_variables)]
+
+
+def _best_candidates(table: ScoreTable, node: int) -> VariableSection:
+    first = list(islice(table.parent_sets(node), CANDIDATES_SHOWN))
+    best = first[0][0]
+    lines = tuple(CandidateLine(parents, f"{score:,.3f}", f"{best - score:,.3f}") for score, parents in first)
+    return VariableSection(table.names[node], int(table.counts[node]), lines)

@@ -1,0 +1,315 @@
+"""All credible networks by integer programming, for more nodes than dynamic programming can take.
+
+Binary x(i, P) says that node i takes parent set P (Jaakkola et al. 2010; Cussens 2011). The relaxation is tightened
+by cluster rows and by half rows, until its multipliers leave few candidates within the limit, best cost + epsilon.
+Then the networks are enumerated depth first, with the reduced costs as bounds. Where that takes too many steps, the
+candidates that are left are searched by dynamic programming over subsets if there are few enough nodes; otherwise an
+edge is fixed to be in the network or not, and each branch is tightened and enumerated on its own. The branches
+share no network and together hold all.
+
+Every bound is recomputed by the compiled core from the solver's multipliers (``cpp/dual_bound.hpp``), so that neither
+completeness nor the proof of the optimum rests on the solver. Cost: a few linear programs where the relaxation
+closes the gap, which is usual; exponential in the worst case.
+"""
+
+import math
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.search.collection import found_in, new_collection
+from credibn.search.dynamic_programming import estimate_subsets, search_subsets
+from credibn.search.memory import within_memory
+from credibn.search.problem import EngineEstimate, Found, SearchProblem
+from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
+
+__all__ = ["IntegerProgram", "Statistics"]
+
+SEED = 1
+EFFORT = 2_000
+"""How often the search for a first network looks at each candidate, for each node: some tenths of a second in all."""
+MOST_EFFORT = 2_000_000_000
+LARGEST_K = 3
+LEAST_VIOLATION = 0.01
+NEW_ROWS = 150
+NEW_HALVES = 100
+"""Fewer than cluster rows at a time: they have many entries."""
+CLOSED = 1e-7
+"""A gap that no further row can close in a way that matters."""
+POSITIVE = 1e-7
+"""Values of a fractional solution above this are not rounding."""
+STEPS_AT_FIRST = 100_000
+STEPS_BEFORE_BRANCHING = 200_000
+FIRST_SHARE = 0.02
+SPREAD_ROUNDS = 15
+MOST_SPREAD = 2_500
+"""With more open candidates than this, spreading costs more than it brings."""
+ROOT_ROUNDS = 400
+MOST_SUBSET_SECONDS = 1800.0
+"""Beyond this, a gap that the root leaves is closed by branching."""
+BRANCH_ROUNDS = 30
+
+
+@dataclass
+class Statistics:
+    """How the search went: gaps are best known cost minus proven bound, at the root, without and with rows."""
+
+    gap_before: float | None = None
+    gap_after: float | None = None
+    n_rows: int = 0
+    n_candidates: int = 0
+    n_rounds: int = 0
+    n_branches: int = 0
+    n_steps: int = 0
+    is_by_subsets: bool = False
+
+
+class IntegerProgram:
+    """Closes the gap between a relaxation and the best network, then lists what is left."""
+
+    name = "integer_program"
+
+    def estimate(self, problem: SearchProblem) -> EngineEstimate:
+        """Predict roughly: how well the relaxation closes the gap is not known beforehand."""
+        m = len(problem.costs)
+        return EngineEstimate(True, f"{m:,} candidates", 200 * m + (1 << 20), 0.1 + 1e-4 * m, is_firm=False)
+
+    def search(self, problem: SearchProblem) -> Found:
+        """Find everything wanted."""
+        collection = new_collection(problem)
+        run = _Run(problem, collection)
+        unexplored = run.explore()
+        return found_in(collection, unexplored, asdict(run.statistics))
+
+
+@dataclass
+class _Branch:
+    """A part of the problem: the candidates still open, a bound on its networks, its share of the whole."""
+
+    is_open: Flags
+    lower: float
+    share: float
+
+
+@dataclass
+class _Run:
+    asked_for: SearchProblem
+    collection: "_core.Collection"
+    statistics: Statistics = field(default_factory=Statistics)
+    is_stopped: bool = False
+
+    def __post_init__(self) -> None:
+        self.offsets, self.costs, self.masks = self.asked_for.offsets, self.asked_for.costs, self.asked_for.masks
+        self.watch = self.asked_for.watch
+        self.n = self.asked_for.n_variables
+        self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
+        self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
+        self.relaxation = Relaxation(self.problem, self.offsets, self.costs)
+        self.best_row: NDArray[np.uint32] | None = None
+        self.best_cost = math.inf
+        self.rank: list[int] = []  # fixed before the first walk: it chooses the member that stands for a class
+        self.share_done = 0.0
+
+    def explore(self) -> float:
+        """Go through all branches; return a bound on what was left out, infinite if nothing was."""
+        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
+        cheapest = float(self.costs[self.offsets[:-1]].sum())
+        branches = [_Branch(np.ones(len(self.costs), dtype=np.uint8), cheapest - 1e-12 * abs(cheapest), 1.0)]
+        while branches and self.asked("branches", self.share_done):
+            parts = self.treat(branches[-1])
+            if self.is_stopped:
+                break
+            branch = branches.pop()
+            branches += parts
+            self.share_done += 0.0 if parts else branch.share
+        return min((branch.lower for branch in branches), default=math.inf)
+
+    def treat(self, branch: _Branch) -> list[_Branch]:
+        """Enumerate a branch, or split it. Its bound rises on the way."""
+        is_root = not self.rank
+        self.statistics.n_branches += 1
+        bound, is_open = self.tighten(branch.is_open, is_root)
+        branch.lower = max(branch.lower, bound.lower - bound.margin)
+        if is_root:
+            self.rank = self.rank_along_skeleton()
+            self.statistics.n_candidates = int(is_open.sum())
+        if self.is_stopped or branch.lower > self.collection.limit() + bound.margin:
+            return []
+        is_complete, is_open = self.enumerate(bound, is_open)
+        if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open, branch)):
+            return []
+        return self.split(bound, is_open, branch)
+
+    def asked(self, stage: str, progress: float) -> bool:
+        """Report progress; remember when told to stop."""
+        self.is_stopped = self.is_stopped or not self.watch(stage, min(progress, 1.0))
+        return not self.is_stopped
+
+    def improve(self, order: Positions, effort: int) -> None:
+        """Look for a better network near this node order, or anywhere."""
+        found = self.problem.find_network(order, SEED, effort)
+        if found is not None and found[1] < self.best_cost:
+            self.best_row, self.best_cost = found
+            self.collection.know(self.best_cost + 1e-12 * abs(self.best_cost))
+
+    def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
+        """Add violated rows, and drop candidates beyond the limit, until neither helps much."""
+        is_open = is_open.copy()
+        window = 10 if is_root else 3
+        recent: list[float] = []
+        for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
+            self.relaxation.restrict(is_open)
+            bound = self.relaxation.solve()
+            self.statistics.n_rounds += 1
+            if is_root and not recent:
+                self.statistics.gap_before = _finite(self.collection.best() - bound.lower)
+            if is_root and len(recent) % 5 == 0:
+                self.improve(self.rounded_order(bound.values), EFFORT * len(self.costs))
+            limit = self.collection.limit()
+            is_open &= bound.within(limit)
+            recent.append(bound.lower)
+            gap = self.collection.best() - bound.lower
+            is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < 0.01 * (limit - bound.lower)
+            if bound.lower > limit + bound.margin or gap < CLOSED or is_slow:
+                break
+            is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
+            if not self.relaxation.add(self.violated(bound, is_stalling)):
+                break
+            if not self.asked("relaxation" if is_root else "branches", self.share_done):
+                break
+            self.relaxation.drop_idle()
+        if is_root:
+            self.statistics.gap_after = _finite(gap)
+            self.statistics.n_rows = len(bound.rows)
+        return bound, is_open
+
+    def violated(self, bound: Bound, with_halves: bool) -> list[int]:
+        """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
+        everywhere = np.ones(len(self.costs), dtype=np.uint8)
+        rows = self.problem.separate_clusters(bound.values, everywhere, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
+        is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
+        if is_fractional and (with_halves or len(rows) < 5):
+            rows += self.problem.separate_halves(
+                bound.values, everywhere, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION
+            )
+        return rows
+
+    def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
+        """Hand all networks of a branch to the collection, unless that takes too many steps; keep fewer open."""
+        if self.walk(bound, is_open, STEPS_AT_FIRST) or self.is_stopped:
+            return not self.is_stopped, is_open
+        is_tight = self.collection.best() - bound.lower < CLOSED
+        if is_open.sum() <= MOST_SPREAD:
+            bound, is_open = self.spread(bound, is_open)
+        return self.walk(bound, is_open, None if is_tight else STEPS_BEFORE_BRANCHING), is_open
+
+    def enumerate_subsets(self, is_open: Flags, branch: _Branch) -> bool:
+        """Hand all networks to the collection by dynamic programming over what is left open, if that is affordable."""
+        estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
+        if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:
+            return False
+        unexplored, _ = search_subsets(self.asked_for, is_open, self.collection)
+        self.statistics.is_by_subsets = True
+        self.is_stopped = unexplored < math.inf
+        branch.lower = max(branch.lower, unexplored)
+        return True
+
+    def spread(self, bound: Bound, is_open: Flags) -> tuple[Bound, Flags]:
+        """Drop more candidates with multipliers of another kind; give those of the last that cost no bound."""
+        last, n_rounds = bound, 0
+        share, n_idle = FIRST_SHARE, 0
+        while n_rounds < SPREAD_ROUNDS and n_idle < 3 and self.asked("relaxation", self.share_done):
+            self.relaxation.restrict(is_open)
+            other = self.relaxation.solve_spread(share)
+            limit, before = self.collection.limit(), int(is_open.sum())
+            is_open = is_open & other.within(limit)
+            self.relaxation.add(self.violated(other, with_halves=True))
+            self.relaxation.drop_idle()
+            n_rounds += 1
+            n_idle = n_idle + 1 if is_open.sum() > 0.98 * before else 0
+            width = limit - self.collection.best()
+            if other.lower >= last.lower - 0.02 * width:
+                last = other
+            share *= 0.5 if other.lower < last.lower - 0.3 * width else 1.5
+        return last, is_open
+
+    def walk(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
+        """Enumerate depth first; tell whether that was done within the steps, and not stopped."""
+        result = self.problem.walk(
+            self.collection,
+            bound.rows,
+            bound.multipliers,
+            is_open,
+            self.rank,
+            self.asked_for.unit == "classes",
+            max_steps,
+            self.asked_for.n_threads,
+            lambda progress: self.watch("enumeration", progress),
+        )
+        if result is None:
+            self.is_stopped = True
+            return False
+        is_complete, n_steps = result
+        self.statistics.n_steps += n_steps
+        return is_complete
+
+    def split(self, bound: Bound, is_open: Flags, branch: _Branch) -> list[_Branch]:
+        """Split by the edge whose value is nearest to one half: without it, and with it."""
+        has_parent = self.parent_flags()
+        values, opened = bound.values[:, None] * has_parent, is_open[:, None] * has_parent
+        edge_values, edge_counts = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
+        np.add.at(edge_values, self.nodes, values)
+        np.add.at(edge_counts, self.nodes, opened)
+        of_node = np.bincount(self.nodes, weights=is_open, minlength=self.n)
+        is_real = (edge_counts > 0) & (edge_counts < of_node[:, None])
+        balance = np.minimum(edge_counts, of_node[:, None] - edge_counts)
+        rating = np.where(is_real, 1.0 - np.abs(edge_values - 0.5) + 1e-6 * balance, -1.0)
+        child, parent = np.unravel_index(int(np.argmax(rating)), rating.shape)
+        holds = (self.nodes == child) & (has_parent[:, parent] != 0)
+        other = (self.nodes == child) & (has_parent[:, parent] == 0)
+        parts = []
+        for closed in (holds, other):
+            part = is_open.copy()
+            part[closed] = 0
+            parts.append(_Branch(part, branch.lower, branch.share / 2))
+        return parts if edge_values[child, parent] >= 0.5 else parts[::-1]
+
+    def parent_flags(self) -> NDArray[np.uint8]:
+        """Tell for each candidate and node whether the node is one of its parents."""
+        bits = np.unpackbits(self.masks.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.n]
+
+    def rounded_order(self, values: Floats) -> Positions:
+        """Give an order in which the fractional solution's parents mostly come first."""
+        weights = np.zeros((self.n, self.n))  # weights[v, p]: value of candidates of v that hold p
+        used = np.flatnonzero(values > POSITIVE)
+        bits = np.unpackbits(self.masks[used].astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
+        np.add.at(weights, self.nodes[used], values[used, None] * bits)
+        order: list[int] = []
+        left = np.ones(self.n, dtype=bool)
+        while left.any():
+            missing = np.where(left, weights[:, left].sum(axis=1), np.inf)
+            order.append(int(np.argmin(missing)))
+            left[order[-1]] = False
+        return np.array(order, dtype=np.int64)
+
+    def rank_along_skeleton(self) -> list[int]:
+        """Rank the nodes by a maximum cardinality search on the best network's skeleton: few repeats of a class."""
+        if self.best_row is None:
+            return list(range(self.n))
+        rows = self.offsets[:-1] + self.best_row
+        bits = np.unpackbits(self.masks[rows].astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
+        joined = (bits | bits.T).astype(np.int64)
+        rank = [-1] * self.n
+        for place in range(self.n):
+            ranked = np.array(rank) >= 0
+            rating = joined[:, ranked].sum(axis=1) * self.n + joined.sum(axis=1)
+            rank[int(np.argmax(np.where(ranked, -1, rating)))] = place
+        return rank
+
+
+def _finite(value: float) -> float | None:
+    """Return the value, or None where it is infinite: JSON has no word for that."""
+    return value if math.isfinite(value) else None

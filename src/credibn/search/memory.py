@@ -1,0 +1,30 @@
+"""Whether the memory that an engine predicts can be had."""
+
+import math
+import os
+from dataclasses import replace
+
+from credibn.search.problem import EngineEstimate, SearchProblem
+
+__all__ = ["within_memory"]
+
+_SHARE = 0.8
+"""Of the machine's memory, the most that an engine may plan to use."""
+
+
+def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
+    """Return the estimate, not possible where it needs more than the limit or most of the machine's memory."""
+    limit = min(problem.max_bytes or math.inf, _SHARE * _memory_bytes())
+    if not estimate.possible or estimate.bytes <= limit:
+        return estimate
+    need, allowed = estimate.bytes / 2**30, limit / 2**30
+    reason = f"it needs {need:,.2f} GiB, and may have {allowed:,.2f} GiB; raise memory_limit or use a larger machine"
+    return replace(estimate, possible=False, reason=reason)
+
+
+def _memory_bytes() -> float:
+    """Return the memory of the machine; without bound where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf

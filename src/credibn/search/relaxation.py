@@ -1,0 +1,192 @@
+"""The linear relaxation of the search: candidates as columns, valid rows found on demand, multipliers out.
+
+One column x(i, P) for each candidate, one equation per node (it takes one parent set), and the cluster rows and
+half rows (``cpp/cluster_rows.hpp``) that the compiled core separates. Candidates become columns only when their
+reduced cost asks for it (column generation). The solver's multipliers are handed to the core, which recomputes
+every bound from them over all candidates: no result rests on the solver's tolerances.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+
+__all__ = ["Bound", "Relaxation"]
+
+Flags = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+FIRST_COLUMNS = 20
+"""So many of each node's cheapest candidates are columns from the start."""
+NEW_COLUMNS = 10
+"""So many columns a node may get at once."""
+PRICING_ROUNDS = 20
+IDLE_SOLUTIONS = 3
+"""A row leaves when its multiplier was 0 in so many solutions in a row."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What multipliers of some rows prove over the open candidates.
+
+    Every network costs at least `lower`, and at least ``lower + reduced[c]`` if it takes candidate c, both up to
+    `margin`, which covers rounding. `values` is the fractional solution.
+    """
+
+    rows: Positions
+    multipliers: Floats
+    lower: float
+    margin: float
+    reduced: Floats
+    values: Floats
+
+    def within(self, limit: float) -> Flags:
+        """Flag the candidates that a network up to this cost can take."""
+        return (self.lower + self.reduced <= limit + self.margin).astype(np.uint8)
+
+
+class Relaxation:
+    """A linear program over candidates and rows that come and go.
+
+    Parameters
+    ----------
+    problem : SearchProblem
+        The candidates, and the pool of rows found so far.
+    offsets, costs : ndarray
+        As in a score table, with costs.
+    """
+
+    def __init__(self, problem: "_core.SearchProblem", offsets: Positions, costs: Floats) -> None:
+        self._problem = problem
+        self._offsets = offsets
+        self._n, self._size = len(offsets) - 1, len(costs)
+        self._nodes = np.repeat(np.arange(self._n), np.diff(offsets))
+        floors = costs[offsets[:-1]]
+        self._costs = costs - floors[self._nodes]
+        self._open = np.ones(self._size, dtype=np.uint8)
+        self._rows: list[int] = []
+        self._idle: list[int] = []
+        from pyscipopt import LP  # takes a while: only for those who need it
+
+        self._lp = LP()
+        self._infinity = self._lp.infinity()
+        self._lp.addRows([[] for _ in range(self._n)], lhss=[1.0] * self._n, rhss=[1.0] * self._n)
+        # An artificial candidate of each node keeps every branch feasible, at a price no credible network comes near.
+        price = float((costs[offsets[1:] - 1] - floors).sum()) + 100.0
+        self._lp.addCols(
+            [[(v, 1.0)] for v in range(self._n)],
+            objs=[price] * self._n,
+            lbs=[0.0] * self._n,
+            ubs=[self._infinity] * self._n,
+        )
+        self._positions = self._size + np.arange(self._n)  # of each column
+        self._has_column = np.zeros(self._size, dtype=bool)
+        within_node = np.arange(self._size) - offsets[self._nodes]
+        self._add_columns(np.flatnonzero(within_node < FIRST_COLUMNS))
+
+    @property
+    def rows(self) -> Positions:
+        """The rows in the program, as numbers in the pool."""
+        return np.array(self._rows, dtype=np.int64)
+
+    def add(self, rows: Iterable[int]) -> int:
+        """Put rows of the pool into the program, each once; return how many are new."""
+        present = set(self._rows)
+        new = [row for row in dict.fromkeys(rows) if row not in present]
+        if new:
+            at_row, at_column, values, sides = self._problem.entries(np.array(new, dtype=np.int64), self._positions)
+            entries: list[list[tuple[int, float]]] = [[] for _ in new]
+            for r, c, value in zip(at_row.tolist(), at_column.tolist(), values.tolist(), strict=True):
+                entries[r].append((c, value))
+            self._lp.addRows(entries, lhss=sides.tolist(), rhss=[self._infinity] * len(new))
+            self._rows += new
+            self._idle += [0] * len(new)
+        return len(new)
+
+    def drop_idle(self) -> None:
+        """Take out the rows that have not mattered for some time."""
+        end = len(self._rows)
+        while end > 0:  # runs of idle rows, from the last
+            start = end
+            while start > 0 and self._idle[start - 1] >= IDLE_SOLUTIONS:
+                start -= 1
+            if start < end:
+                self._lp.delRows(self._n + start, self._n + end - 1)
+                del self._rows[start:end], self._idle[start:end]
+            end = start - 1
+
+    def restrict(self, is_open: Flags) -> None:
+        """Let only these candidates be chosen."""
+        for column in np.flatnonzero(self._positions < self._size).tolist():
+            position = self._positions[column]
+            if is_open[position] != self._open[position]:
+                self._lp.chgBound(column, 0.0, self._infinity if is_open[position] else 0.0)
+        self._open = is_open.copy()
+
+    def solve_spread(self, share: float) -> Bound:
+        """Solve with at least `share` of each node's total spread evenly over its open candidates.
+
+        Of all multipliers with almost the best bound, this finds some that make reduced costs large altogether: the
+        dual objective is then ``lower`` plus the reduced costs, weighted with what their candidates must have. The
+        plain solution is a corner, with many reduced costs of 0.
+        """
+        is_open = self._open != 0
+        self._add_columns(np.flatnonzero(is_open & ~self._has_column))
+        counts = np.bincount(self._nodes, weights=is_open, minlength=self._n)
+        columns = [c for c, at in enumerate(self._positions.tolist()) if at < self._size and is_open[at]]
+        for column in columns:
+            self._lp.chgBound(column, share / counts[self._nodes[self._positions[column]]], self._infinity)
+        bound = self.solve()
+        for column in columns:
+            self._lp.chgBound(column, 0.0, self._infinity)
+        return bound
+
+    def solve(self) -> Bound:
+        """Solve, adding columns until none is missing, and let the core recompute the bound from the multipliers."""
+        for _ in range(PRICING_ROUNDS):
+            self._lp.solve()
+            multipliers = np.maximum(np.array(self._lp.getDual())[self._n :], 0.0)
+            used = multipliers > 0
+            rows, prices = self.rows[used], multipliers[used]
+            lower, margin, reduced = self._problem.bound(rows, prices, self._open)
+            missing = self._missing(reduced)
+            if not len(missing) or not np.isfinite(lower):
+                break
+            self._add_columns(missing)
+        primal = np.array(self._lp.getPrimal())
+        values = np.zeros(self._size + self._n)
+        values[self._positions[: len(primal)]] = primal
+        self._idle = [0 if is_used else idle + 1 for is_used, idle in zip(used.tolist(), self._idle, strict=True)]
+        return Bound(rows, prices, lower, margin, reduced, values[: self._size])
+
+    def _missing(self, reduced: Floats) -> Positions:
+        """Give candidates without a column that are cheaper than all those of their node that have one."""
+        cheapest = np.full(self._n, np.inf)
+        present = np.flatnonzero(self._has_column)
+        np.minimum.at(cheapest, self._nodes[present], reduced[present])
+        wanted = np.flatnonzero(~self._has_column & (reduced < cheapest[self._nodes] - 1e-7))
+        order = wanted[np.lexsort((reduced[wanted], self._nodes[wanted]))]
+        nodes = self._nodes[order]
+        place = np.arange(len(order)) - np.searchsorted(nodes, nodes)
+        return order[place < NEW_COLUMNS]
+
+    def _add_columns(self, positions: Positions) -> None:
+        if not len(positions):
+            return
+        entries = [[(v, 1.0)] for v in self._nodes[positions].tolist()]
+        if self._rows:
+            at_row, at_column, values, _ = self._problem.entries(self.rows, positions)
+            for r, c, value in zip(at_row.tolist(), at_column.tolist(), values.tolist(), strict=True):
+                entries[c].append((self._n + r, value))
+        self._lp.addCols(
+            entries,
+            objs=self._costs[positions].tolist(),
+            lbs=[0.0] * len(positions),
+            ubs=[self._infinity if is_open else 0.0 for is_open in self._open[positions].tolist()],
+        )
+        self._has_column[positions] = True
+        self._positions = np.concatenate([self._positions, positions])

@@ -1,0 +1,251 @@
+"""The search by integer programming against brute force, its rows and bounds against all DAGs, and known counts."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import oracle
+from credibn import _core
+from credibn.search import SearchProblem, integer_program
+from credibn.search.integer_program import IntegerProgram
+from credibn.search.relaxation import Relaxation
+
+TOLERANCE = 1e-9
+ANYWHERE = np.empty(0, dtype=np.int64)
+
+
+def arrays(costs):
+    """Offsets, costs and masks of local costs given as in the oracle, the cheapest first."""
+    n = len(costs)
+    ordered = [sorted((cost, sum(1 << p for p in parents)) for parents, cost in of_child.items()) for of_child in costs]
+    offsets = np.cumsum([0, *map(len, ordered)]).astype(np.int64)
+    flat = [pair for of_child in ordered for pair in of_child]
+    masks = np.array([[mask >> 64 * w & (1 << 64) - 1 for w in range((n + 63) // 64)] for _, mask in flat], np.uint64)
+    return offsets, np.array([cost for cost, _ in flat]), masks
+
+
+def random_costs(n, random, *, has_ties=False, share=1.0):
+    """Unrelated local costs; with ties they are small integers; only a share of the parent sets are candidates."""
+    return [
+        {
+            parents: float(random.integers(0, 4)) if has_ties else float(random.normal(0, 3))
+            for parents in oracle.all_parent_sets(n, child)
+            if random.random() < share or not parents
+        }
+        for child in range(n)
+    ]
+
+
+def equivalent_costs(n, random, has_ties=False):
+    """Costs that are differences of one set function: score equivalent."""
+    F = random.integers(0, 3, 1 << n).astype(float) if has_ties else random.normal(0, 2, 1 << n)
+    mask = {parents: sum(1 << p for p in parents) for child in range(n) for parents in oracle.all_parent_sets(n, child)}
+    return [
+        {parents: F[mask[parents] | 1 << child] - F[mask[parents]] for parents in oracle.all_parent_sets(n, child)}
+        for child in range(n)
+    ]
+
+
+def search(costs, epsilon, *, by_class=False, **options):
+    names = tuple(f"v{v}" for v in range(len(costs)))
+    unit = "classes" if by_class else "networks"
+    options = {"n_threads": 2, **options}
+    return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options))
+
+
+def dags_of(found, costs):
+    offsets, _, masks = arrays(costs)
+    n = len(costs)
+    return [
+        tuple(tuple(p for p in range(n) if int(masks[offsets[v] + k, 0]) >> p & 1) for v, k in enumerate(row.tolist()))
+        for row in found.choices
+    ]
+
+
+def class_of(dag):
+    """All networks that covered reversals reach."""
+    members, new = {dag}, [dag]
+    while new:
+        new = [other for member in new for other in oracle.covered_reversals(member) if other not in members]
+        new = list(dict.fromkeys(new))
+        members.update(new)
+    return frozenset(members)
+
+
+def complete_problem(n, random):
+    costs = equivalent_costs(n, random)
+    offsets, flat, masks = arrays(costs)
+    return costs, offsets, flat, masks, _core.SearchProblem(offsets, flat, masks)
+
+
+def dag_positions(n, offsets, masks):
+    """For each DAG, the position of each node's parent set among all candidates."""
+    place = [{int(masks[at, 0]): at for at in range(offsets[v], offsets[v + 1])} for v in range(n)]
+    return np.array([[place[v][sum(1 << p for p in ps)] for v, ps in enumerate(dag)] for dag in oracle.all_dags(n)])
+
+
+def dense_row(problem, row, size):
+    at, coefficients, rhs = problem.row(row)
+    dense = np.zeros(size)
+    dense[at] = coefficients
+    return dense, rhs
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_networks_equal_brute_force(seed, has_ties):
+    random = np.random.default_rng([seed, has_ties])
+    n = int(random.integers(1, 6))
+    costs = random_costs(n, random, has_ties=has_ties, share=[1.0, 0.5, 0.3][seed % 3])
+    epsilon = 1.0 if has_ties else [0.0, 0.5, 3.0][seed % 3]
+    expected = oracle.credible_dags(n, costs, epsilon + TOLERANCE)
+    found = search(costs, epsilon)
+    assert sorted(dags_of(found, costs)) == sorted(expected)
+    assert not found.stopped
+    assert not found.is_cut
+    assert found.unexplored_bound == math.inf
+    assert np.all(np.diff(found.costs) >= 0)
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_equal_brute_force(seed, has_ties):
+    random = np.random.default_rng([seed, has_ties])
+    n = int(random.integers(2, 6))
+    costs = equivalent_costs(n, random, has_ties)
+    epsilon = 1.0 if seed % 2 else 0.3
+    expected = {class_of(dag) for dag in oracle.credible_dags(n, costs, epsilon + TOLERANCE)}
+    found = search(costs, epsilon, by_class=True)
+    members = [class_of(dag) for dag in dags_of(found, costs)]
+    assert len(members) == len(set(members)) == len(expected)
+    assert set(members) == expected
+    assert [int(size) for size in found.sizes[:, 0]] == [len(networks) for networks in members]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_branches_hold_all_networks_once(seed, monkeypatch):
+    monkeypatch.setattr(integer_program, "STEPS_AT_FIRST", 3)
+    monkeypatch.setattr(integer_program, "STEPS_BEFORE_BRANCHING", 3)
+    monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
+    monkeypatch.setattr(integer_program, "BRANCH_ROUNDS", 1)
+    monkeypatch.setattr(integer_program, "CLOSED", -1.0)
+    random = np.random.default_rng(seed)
+    costs = equivalent_costs(5, random)
+    expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)
+    found = search(costs, 4.0)
+    assert sorted(dags_of(found, costs)) == sorted(expected)
+    assert found.statistics["n_branches"] > 1
+    classes = search(costs, 4.0, by_class=True)
+    assert len(classes.costs) == len({class_of(dag) for dag in expected})
+
+
+def test_no_network_at_all():
+    costs = [{(1,): 1.0}, {(0,): 1.0}]
+    found = search(costs, 1.0)
+    assert len(found.costs) == 0
+    assert found.best_cost == math.inf
+    assert not found.stopped
+
+
+def test_required_edges_leave_no_empty_parent_set():
+    costs = [{(): 0.0, (1,): -6.0}, {(2,): 1.0}, {(): 0.0, (0,): -5.0}]
+    assert dags_of(search(costs, 0.0), costs) == [((1,), (2,), ())]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_every_cluster_row_holds_for_every_dag(n):
+    _, offsets, flat, masks, problem = complete_problem(n, np.random.default_rng(n))
+    positions = dag_positions(n, offsets, masks)
+    everywhere = np.ones(len(flat), dtype=np.uint8)
+    for size in range(2, n + 1):
+        for nodes in itertools.combinations(range(n), size):
+            for k in range(1, size):
+                dense, rhs = dense_row(problem, problem.add_cluster(nodes, k, everywhere), len(flat))
+                activity = dense[positions].sum(axis=1)
+                assert rhs == k
+                assert activity.min() == k
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_found_rows_are_violated_and_valid(seed):
+    random = np.random.default_rng(seed)
+    n = 5
+    _, offsets, flat, masks, problem = complete_problem(n, random)
+    positions = dag_positions(n, offsets, masks)
+    everywhere = np.ones(len(flat), dtype=np.uint8)
+    relaxation = Relaxation(problem, offsets, flat)
+    for _ in range(10):
+        values = relaxation.solve().values
+        rows = problem.separate_clusters(values, everywhere, 3, 100, 0.01)
+        rows += problem.separate_halves(values, everywhere, relaxation.rows, 100, 0.01)
+        for row in rows:
+            dense, rhs = dense_row(problem, row, len(flat))
+            assert dense @ values < rhs - 0.009
+            assert np.all(dense[positions].sum(axis=1) >= rhs)
+        if not relaxation.add(rows):
+            break
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
+    random = np.random.default_rng(seed)
+    n = 5
+    _, offsets, flat, masks, problem = complete_problem(n, random)
+    everywhere = np.ones(len(flat), dtype=np.uint8)
+    ids = [
+        problem.add_cluster(nodes, k, everywhere)
+        for size in range(2, n + 1)
+        for nodes in itertools.combinations(range(n), size)
+        for k in range(1, size)
+    ]
+    multipliers = random.exponential(1.0, len(ids)) * (random.random(len(ids)) < 0.4)
+    lower, margin, reduced = problem.bound(np.array(ids), multipliers, everywhere)
+    assert 0 < margin < 1e-6
+    assert reduced.min() == 0
+    positions = dag_positions(n, offsets, masks)
+    true_costs = flat[positions].sum(axis=1)
+    assert lower <= true_costs.min() + margin
+    slack = np.zeros(len(positions))
+    for row, y in zip(ids, multipliers, strict=True):
+        dense, rhs = dense_row(problem, row, len(flat))
+        slack += y * (dense[positions].sum(axis=1) - rhs)
+    assert np.allclose(lower + reduced[positions].sum(axis=1) + slack, true_costs, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_local_search_gives_a_network_of_the_cost_it_says(seed):
+    random = np.random.default_rng(seed)
+    costs = random_costs(5, random)
+    offsets, flat, masks = arrays(costs)
+    row, cost = _core.SearchProblem(offsets, flat, masks).find_network(ANYWHERE, 1, 100_000)
+    dag = tuple(
+        tuple(p for p in range(5) if int(masks[offsets[v] + k, 0]) >> p & 1) for v, k in enumerate(row.tolist())
+    )
+    assert oracle.is_acyclic(dag)
+    assert cost == pytest.approx(oracle.network_cost(dag, costs), abs=1e-12)
+
+
+def test_stopping_gives_a_valid_bound():
+    costs = equivalent_costs(5, np.random.default_rng(0))
+    found = search(costs, 1.0, watch=lambda stage, progress: False)
+    assert found.stopped
+    assert found.unexplored_bound <= min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))
+
+
+def test_quota_keeps_the_best_and_says_so():
+    costs = random_costs(5, np.random.default_rng(3))
+    everything = search(costs, 6.0)
+    found = search(costs, 6.0, max_rows=5)
+    assert found.is_cut
+    assert np.array_equal(found.costs, everything.costs[: len(found.costs)])
+    assert len(found.costs) >= 5
+
+
+def test_more_than_64_nodes():
+    n = 70
+    costs = [{(): 1.0, **({(v - 1,): 0.0} if v else {}), **({(v + 1,): 0.2} if v < n - 1 else {})} for v in range(n)]
+    found = search(costs, 0.1)
+    assert found.best_cost == pytest.approx(1.0)
+    assert len(found.costs) == 1
