@@ -241,13 +241,10 @@ nb::object finish(Collection& collection) {
   } catch (const Full&) {
     // The caller asks is_full.
   }
-  const Rows& rows = collection.rows();
+  Rows rows = collection.release();
   const std::size_t count = rows.count(), n = rows.n_, size_words = rows.size_words_;
-  std::vector<std::uint32_t> choices = rows.choices;
-  std::vector<double> costs = rows.costs;
-  std::vector<std::uint64_t> sizes = rows.sizes;
-  return nb::make_tuple(to_numpy(std::move(choices), {count, n}), to_numpy(std::move(costs), {count}),
-                        to_numpy(std::move(sizes), {count, size_words}));
+  return nb::make_tuple(to_numpy(std::move(rows.choices), {count, n}), to_numpy(std::move(rows.costs), {count}),
+                        to_numpy(std::move(rows.sizes), {count, size_words}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace credibn {
@@ -107,6 +108,8 @@ class Collection {
     });
     reorder(order);
   }
+  // Gives the rows away: nothing large is kept twice.
+  Rows release() { return std::exchange(rows_, Rows(rows_.n_, rows_.size_words_)); }
 
  private:
   void know_locked(double cost) {

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from credibn import _core
+from credibn.search.memory import allowed_bytes
 from credibn.search.problem import Found, SearchProblem
 
 __all__ = ["found_in", "new_collection"]
@@ -18,7 +19,7 @@ def new_collection(problem: SearchProblem) -> _core.Collection:
         problem.tolerance,
         problem.max_rows,
         problem.max_networks,
-        problem.max_bytes,
+        allowed_bytes(problem),
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from credibn.search.problem import EngineEstimate, SearchProblem
 
-__all__ = ["within_memory"]
+__all__ = ["allowed_bytes", "within_memory"]
 
 _SHARE = 0.8
 """Of the machine's memory, the most that an engine may plan to use."""
+_RESULT_SHARE = 0.4
+"""The most that the networks found may take while they are sorted, where the caller sets no limit."""
 
 
 def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
@@ -20,6 +22,13 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
     need, allowed = estimate.bytes / 2**30, limit / 2**30
     reason = f"it needs {need:,.2f} GiB, and may have {allowed:,.2f} GiB; raise memory_limit or use a larger machine"
     return replace(estimate, possible=False, reason=reason)
+
+
+def allowed_bytes(problem: SearchProblem) -> int | None:
+    """Return how much the networks found may take: never more than the machine can hold."""
+    by_machine = _RESULT_SHARE * _memory_bytes()
+    allowed = min(problem.max_bytes or math.inf, by_machine)
+    return None if math.isinf(allowed) else int(allowed)
 
 
 def _memory_bytes() -> float:
