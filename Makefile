@@ -29,6 +29,7 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scoring
+	$(BIN)/python -m benchmarks.search
 
 bench-peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers

@@ -273,6 +273,8 @@ void credibn::bind_search(nb::module_& module) {
       .def(nb::init<const In<std::int64_t, 1>&, const In<double, 1>&, const In<std::uint64_t, 2>&>(), array("offsets"),
            array("costs"), array("masks"))
       .def("find_network", &find_network, array("order"), nb::arg("seed"), nb::arg("effort"))
+      .def("rounding",
+           [](SearchProblem& self) { return self.with([](auto& problem) { return problem.choices.rounding(); }); })
       .def("n_rows", [](SearchProblem& self) { return self.with([](auto& problem) { return problem.pool.size(); }); })
       .def("add_cluster", &add_cluster, nb::arg("nodes"), nb::arg("k"), array("alive"))
       .def("separate_clusters", &separate_clusters, array("values"), array("alive"), nb::arg("max_k"),

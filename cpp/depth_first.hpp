@@ -41,7 +41,7 @@ struct Plan {
 
   Plan(const Choices<W>& choices, const std::vector<const Row*>& rows, const double* multipliers,
        const DualBound& bound, double limit)
-      : lower(bound.lower), margin(bound.margin + choices.rounding()), entries(std::size_t(choices.n())) {
+      : lower(bound.lower), margin(bound.margin + running_rounding(choices)), entries(std::size_t(choices.n())) {
     constexpr std::uint32_t kNone = ~std::uint32_t(0);
     std::vector<std::uint32_t> id_of(choices.size(), kNone);
     const double budget = limit + margin - lower;
@@ -69,6 +69,11 @@ struct Plan {
         rows_of[id].push_back({row, rows[r]->coefficients[k]});
       }
     }
+  }
+
+  // The running bound is changed up to n^2 / 2 times on the way down, each time off by at most 2^-53 of its size.
+  static double running_rounding(const Choices<W>& choices) {
+    return choices.rounding() * (1.0 + double(choices.n()) * double(choices.n()) / 512.0);
   }
 
   double lower, margin;

@@ -5,7 +5,9 @@
 // a bound never rests on what a solver claims: any multipliers will do, and good ones make it tight.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -34,10 +36,12 @@ DualBound dual_bound(const Choices<W>& choices, const std::uint8_t* alive, const
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = multipliers[r];
-    if (y <= 0) continue;
+    if (!(y > 0) || !std::isfinite(y)) continue;  // any others are valid: a solver's trouble costs no network
+    int largest = std::abs(rows[r]->rhs);
+    for (int coefficient : rows[r]->coefficients) largest = std::max(largest, std::abs(coefficient));
     for (std::size_t k = 0; k < rows[r]->at.size(); ++k) bound.reduced[rows[r]->at[k]] -= y * rows[r]->coefficients[k];
     bound.lower += y * rows[r]->rhs;
-    magnitude += y * rows[r]->rhs;
+    magnitude += y * largest * choices.n();
   }
   for (int v = 0; v < choices.n(); ++v) {
     const auto begin = bound.reduced.begin() + std::ptrdiff_t(choices.first(v));
@@ -47,8 +51,9 @@ DualBound dual_bound(const Choices<W>& choices, const std::uint8_t* alive, const
     if (std::isfinite(least))
       for (auto at = begin; at != end; ++at) *at -= least;
   }
-  // Each of some thousand additions is off by at most 2^-53 of its operands' magnitude.
-  bound.margin = 1e-12 * magnitude;
+  // Each reduced cost is a sum of at most as many terms as rows and a few more, each addition off by at most 2^-53 of
+  // the magnitude; the nodes' shares of it add up.
+  bound.margin = double(rows.size() + std::size_t(choices.n()) + 16) * 0x1p-52 * magnitude;
   return bound;
 }
 

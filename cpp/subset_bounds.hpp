@@ -1,6 +1,6 @@
 // Dynamic programming over sets of nodes (Silander and Myllymäki 2006): how cheaply any set that comes first in a
-// topological order can be completed. The bound is exact, so a search that places nodes in topological order never
-// enters a set from which no credible network can be reached.
+// topological order can be completed. The bound is exact (or rounded down a little), so a search that places nodes in
+// topological order never enters a set from which no credible network can be reached.
 //
 // best(v, S): the cheapest candidate of v with parents inside S, kept as a position in v's sorted list: 2 bytes (4
 // where a node has 65,535 candidates or more) for each set of variables that occur in some candidate of v, often far
@@ -168,7 +168,8 @@ class SubsetBounds {
     find_completions(n_threads, stage_of(watch, 0.3, 0.7));
   }
   double completion(Subset set) const { return double(completion_[set]); }
-  // One optimal network, as the position of each node's candidate. There must be one: completion of nothing is finite.
+  // An optimal network, up to the rounding of the completions, as the position of each node's candidate. There must be
+  // a network: the completion of nothing is finite.
   std::vector<std::uint32_t> optimum() const {
     std::vector<std::uint32_t> chosen(choices_.nodes.size());
     for (Subset placed = 0; placed + 1 < completion_.size();) {

@@ -167,11 +167,13 @@ class SubsetSearch {
   double run(unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
     std::vector<std::unique_ptr<Worker>> workers;
     for (unsigned k = 0; k < std::max(1u, n_threads); ++k) workers.push_back(std::make_unique<Worker>(*this));
-    const std::vector<Start> starts = split(*workers[0], 64 * n_threads);
-    std::vector<std::uint8_t> is_done(starts.size(), 0);
+    std::vector<Start> starts{first_start()};
+    std::vector<std::uint8_t> is_done(1, 0);
     StopFlag stop;
     double unexplored = std::numeric_limits<double>::infinity();
     try {
+      starts = split(*workers[0], 64 * n_threads);
+      is_done.assign(starts.size(), 0);
       run_tasks(starts.size(), n_threads, watch, stop, [&](std::size_t k, unsigned worker, PartDone&) {
         workers[worker]->begin(starts[k]);
         workers[worker]->next_layer(starts[k].placed, starts[k].layer, starts[k].cost, 0, stop);
@@ -213,12 +215,15 @@ class SubsetSearch {
     return least;
   }
 
+  Start first_start() const {
+    const std::size_t n = std::size_t(subsets_.n);
+    return {0, 0, 0.0, std::vector<Subset>(n), std::vector<std::uint32_t>(n)};
+  }
   // Layer by layer until there are enough independent pieces.
   struct Worker;
 
   std::vector<Start> split(Worker& worker, std::size_t wanted) {
-    const std::size_t n = std::size_t(subsets_.n);
-    std::vector<Start> starts{Start{0, 0, 0.0, std::vector<Subset>(n), std::vector<std::uint32_t>(n)}};
+    std::vector<Start> starts{first_start()};
     const StopFlag never;
     for (int depth = 0; depth < subsets_.n && starts.size() < wanted; ++depth) {
       std::vector<Start> deeper;

@@ -125,7 +125,11 @@ def test_classes_equal_brute_force(seed, has_ties):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_branches_hold_all_networks_once(seed, monkeypatch):
+@pytest.mark.parametrize("by_subsets", [False, True])
+def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):
+    """By branching, or by dynamic programming over what is left open."""
+    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", 100.0 if by_subsets else -1.0)
+    monkeypatch.setattr(integer_program, "STEPS_AT_FIRST", 3)
     monkeypatch.setattr(integer_program, "STEPS_AT_FIRST", 3)
     monkeypatch.setattr(integer_program, "STEPS_BEFORE_BRANCHING", 3)
     monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
@@ -136,7 +140,8 @@ def test_branches_hold_all_networks_once(seed, monkeypatch):
     expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)
     found = search(costs, 4.0)
     assert sorted(dags_of(found, costs)) == sorted(expected)
-    assert found.statistics["n_branches"] > 1
+    assert (found.statistics["n_branches"] > 1) is not by_subsets
+    assert found.statistics["is_by_subsets"] is by_subsets
     classes = search(costs, 4.0, by_class=True)
     assert len(classes.costs) == len({class_of(dag) for dag in expected})
 

@@ -65,7 +65,7 @@ def learn(
         others are counted. With constraints, or a score or prior that can tell members apart, networks are listed one
         by one and grouped afterwards; then a class counts only its credible members.
     engine : str
-        The search engine, by default the one predicted to be the fastest; the answer is the same.
+        The search engine, by default chosen by predicted cost; the answer is the same.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional

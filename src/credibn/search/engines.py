@@ -33,7 +33,7 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
     """Return the engine of this name, or with ``"auto"`` the one that is predicted to be the fastest.
 
     An engine whose prediction is firm (dynamic programming) but says more than a moment gives another one, whose time
-    cannot be known beforehand, as long a try first: together they take at most twice the better of the two.
+    cannot be known beforehand, as long a try first.
 
     Raises
     ------

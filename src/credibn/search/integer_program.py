@@ -45,6 +45,7 @@ POSITIVE = 1e-7
 STEPS_AT_FIRST = 100_000
 STEPS_BEFORE_BRANCHING = 200_000
 FIRST_SHARE = 0.02
+MOST_SHARE = 0.5
 SPREAD_ROUNDS = 15
 MOST_SPREAD = 5_000
 """With more open candidates than this, spreading costs more than it brings."""
@@ -119,7 +120,7 @@ class _Run:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
         self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
-        branches = [_Branch(np.ones(len(self.costs), dtype=np.uint8), cheapest - 1e-12 * abs(cheapest), 1.0)]
+        branches = [_Branch(np.ones(len(self.costs), dtype=np.uint8), cheapest - self.problem.rounding(), 1.0)]
         while branches and self.asked("branches", self.share_done):
             parts = self.treat(branches[-1])
             if self.is_stopped:
@@ -155,7 +156,7 @@ class _Run:
         found = self.problem.find_network(order, SEED, effort)
         if found is not None and found[1] < self.best_cost:
             self.best_row, self.best_cost = found
-            self.collection.know(self.best_cost + 1e-12 * abs(self.best_cost))
+            self.collection.know(self.best_cost + self.problem.rounding())
 
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated rows, and drop candidates beyond the limit, until neither helps much."""
@@ -235,7 +236,7 @@ class _Run:
             width = limit - self.collection.best()
             if other.lower >= last.lower - 0.02 * width:
                 last = other
-            share *= 0.5 if other.lower < last.lower - 0.3 * width else 1.5
+            share = min(MOST_SHARE, share * (0.5 if other.lower < last.lower - 0.3 * width else 1.5))
         return last, is_open
 
     def walk(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
