@@ -443,7 +443,7 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
   }
   using Prefix = typename DepthFirst<W>::Prefix;
   std::vector<Prefix> tasks(1);
-  const std::size_t n_wanted = 32;  // does not depend on the threads, nor do the results
+  const std::size_t n_wanted = 256;  // does not depend on the threads, nor do the results
   for (int depth = 0; depth < choices.n() && tasks.size() < n_wanted && !tasks.empty(); ++depth) {
     std::vector<Prefix> longer;
     for (const Prefix& prefix : tasks)
