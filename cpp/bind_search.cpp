@@ -9,6 +9,7 @@
 #include "bind.hpp"
 #include "depth_first.hpp"
 #include "incumbent.hpp"
+#include "node_order.hpp"
 #include "row_pool.hpp"
 
 namespace nb = nanobind;
@@ -96,17 +97,16 @@ nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, s
   });
 }
 
-void require_values(const SearchProblem& self, std::size_t values, std::size_t alive) {
-  require(values == self.size() && alive == self.size(), "values and alive must have one entry for each candidate");
+void require_values(const SearchProblem& self, std::size_t values) {
+  require(values == self.size(), "values must have one entry for each candidate");
 }
 
-std::vector<std::int64_t> separate_clusters(SearchProblem& self, const In<double, 1>& values,
-                                            const In<std::uint8_t, 1>& alive, int max_k, std::size_t max_rows,
-                                            double least) {
-  require_values(self, values.shape(0), alive.shape(0));
+std::vector<std::int64_t> separate_clusters(SearchProblem& self, const In<double, 1>& values, int max_k,
+                                            std::size_t max_rows, double least) {
+  require_values(self, values.shape(0));
   return self.with([&](auto& problem) {
     nb::gil_scoped_release release;
-    return problem.pool.separate_clusters(values.data(), alive.data(), max_k, max_rows, least);
+    return problem.pool.separate_clusters(values.data(), max_k, max_rows, least);
   });
 }
 
@@ -121,18 +121,16 @@ std::vector<const Row*> rows_of(const P& problem, const In<std::int64_t, 1>& ids
 }
 
 std::vector<std::int64_t> separate_halves(SearchProblem& self, const In<double, 1>& values,
-                                          const In<std::uint8_t, 1>& alive, const In<std::int64_t, 1>& ids,
-                                          std::size_t max_rows, double least) {
-  require_values(self, values.shape(0), alive.shape(0));
+                                          const In<std::int64_t, 1>& ids, std::size_t max_rows, double least) {
+  require_values(self, values.shape(0));
   return self.with([&](auto& problem) {
     const auto rows = rows_of(problem, ids);
     nb::gil_scoped_release release;
-    return problem.pool.separate_halves(values.data(), alive.data(), rows, max_rows, least);
+    return problem.pool.separate_halves(values.data(), rows, max_rows, least);
   });
 }
 
-std::int64_t add_cluster(SearchProblem& self, const std::vector<int>& nodes, int k, const In<std::uint8_t, 1>& alive) {
-  require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
+std::int64_t add_cluster(SearchProblem& self, const std::vector<int>& nodes, int k) {
   return self.with([&](auto& problem) {
     auto set = problem.choices.parents(0, 0);
     set -= set;
@@ -141,7 +139,7 @@ std::int64_t add_cluster(SearchProblem& self, const std::vector<int>& nodes, int
       set.set(v);
     }
     require(k >= 1 && k < set.count(), "a cluster row needs 1 <= k < the cluster's size");
-    return problem.pool.add({set, k}, alive.data());
+    return problem.pool.add({set, k});
   });
 }
 
@@ -205,6 +203,21 @@ nb::object bound_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const I
   });
 }
 
+// The node order in which a search by classes meets few members twice: along a network, given by its candidates.
+std::vector<int> ranks_along_network(SearchProblem& self, const In<std::uint32_t, 1>& row) {
+  return self.with([&](auto& problem) {
+    const std::size_t n = std::size_t(problem.choices.n());
+    require(row.shape(0) == n, "the row must have one entry for each node");
+    auto parents = std::vector(n, problem.choices.parents(0, 0));
+    for (std::size_t v = 0; v < n; ++v) {
+      require(row(v) < problem.choices.size(int(v)), "there is no such candidate");
+      parents[v] = problem.choices.parents(int(v), row(v));
+    }
+    require(is_acyclic(parents.data(), int(n)), "the row is no network: it has a directed cycle");
+    return ranks_along(parents);
+  });
+}
+
 // (is_complete, n_steps); None when stopped.
 nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
                 const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
@@ -265,7 +278,6 @@ void credibn::bind_search(nb::module_& module) {
       .def("know", &Collection::know, nb::arg("cost"))
       .def("limit", &Collection::limit)
       .def("best", &Collection::best)
-      .def("count", &Collection::count)
       .def("is_cut", &Collection::is_cut)
       .def("is_full", &Collection::is_full)
       .def("finish", &finish);
@@ -275,12 +287,11 @@ void credibn::bind_search(nb::module_& module) {
       .def("find_network", &find_network, array("order"), nb::arg("seed"), nb::arg("effort"))
       .def("rounding",
            [](SearchProblem& self) { return self.with([](auto& problem) { return problem.choices.rounding(); }); })
-      .def("n_rows", [](SearchProblem& self) { return self.with([](auto& problem) { return problem.pool.size(); }); })
-      .def("add_cluster", &add_cluster, nb::arg("nodes"), nb::arg("k"), array("alive"))
-      .def("separate_clusters", &separate_clusters, array("values"), array("alive"), nb::arg("max_k"),
-           nb::arg("max_rows"), nb::arg("least"))
-      .def("separate_halves", &separate_halves, array("values"), array("alive"), array("ids"), nb::arg("max_rows"),
+      .def("ranks_along", &ranks_along_network, array("row"))
+      .def("add_cluster", &add_cluster, nb::arg("nodes"), nb::arg("k"))
+      .def("separate_clusters", &separate_clusters, array("values"), nb::arg("max_k"), nb::arg("max_rows"),
            nb::arg("least"))
+      .def("separate_halves", &separate_halves, array("values"), array("ids"), nb::arg("max_rows"), nb::arg("least"))
       .def("row", &row_of, nb::arg("id"))
       .def("entries", &entries_of, array("ids"), array("positions"))
       .def("bound", &bound_of, array("ids"), array("multipliers"), array("alive"))

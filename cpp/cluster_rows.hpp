@@ -55,14 +55,14 @@ struct Row {
 };
 
 template <int W>
-void shift_common(const Choices<W>& choices, const std::uint8_t* alive, Row& row) {
+void shift_common(const Choices<W>& choices, Row& row) {
   std::vector<std::size_t> counts;
   int v = 0;
   for (std::size_t k = 0; k < row.at.size();) {
     while (choices.first(v) + choices.size(v) <= row.at[k]) ++v;
     const std::size_t end = choices.first(v) + choices.size(v);
     counts.assign(1, 0);
-    for (std::size_t at = choices.first(v); at < end; ++at) counts[0] += alive[at] != 0;
+    counts[0] = int(end - choices.first(v));
     for (; k < row.at.size() && row.at[k] < end; ++k) {
       const std::size_t coefficient = std::size_t(row.coefficients[k]);
       if (coefficient >= counts.size()) counts.resize(coefficient + 1);
@@ -84,12 +84,12 @@ struct Fraction {
 };
 
 template <int W>
-Row cluster_row(const Choices<W>& choices, const std::uint8_t* alive, const Cluster<W>& cluster) {
+Row cluster_row(const Choices<W>& choices, const Cluster<W>& cluster) {
   Row row;
   row.rhs = cluster.k;
   cluster.nodes.each([&](int v) {
     for (std::size_t k = 0, at = choices.first(v); k < choices.size(v); ++k, ++at) {
-      if (!alive[at] || (choices.parents(v, k) & cluster.nodes).count() >= cluster.k) continue;
+      if ((choices.parents(v, k) & cluster.nodes).count() >= cluster.k) continue;
       row.at.push_back(std::uint32_t(at));
       row.coefficients.push_back(1);
     }

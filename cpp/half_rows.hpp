@@ -20,9 +20,8 @@ template <int W>
 class HalfSeparator {
  public:
   // rows: those whose sums are tried; support: the fractional solution, by node.
-  HalfSeparator(const Choices<W>& choices, const std::uint8_t* alive, std::vector<const Row*> rows,
-                const std::vector<Fraction<W>>& support)
-      : choices_(choices), alive_(alive), support_(support), n_words_((support.size() + 63) / 64) {
+  HalfSeparator(const Choices<W>& choices, std::vector<const Row*> rows, const std::vector<Fraction<W>>& support)
+      : choices_(choices), support_(support), n_words_((support.size() + 63) / 64) {
     std::vector<std::uint32_t> slot(choices.size(), kNone);
     mass_.resize(std::size_t(choices.n()));
     for (std::size_t s = 0; s < support.size(); ++s) {
@@ -191,10 +190,10 @@ class HalfSeparator {
     for (int v = 0; v < choices_.n(); ++v) {
       int least = std::numeric_limits<int>::max();
       for (std::size_t k = 0, at = choices_.first(v); k < choices_.size(v); ++k, ++at)
-        if (alive_[at]) least = std::min(least, (coefficients[at] + 1) / 2);
+        least = std::min(least, (coefficients[at] + 1) / 2);
       for (std::size_t k = 0, at = choices_.first(v); k < choices_.size(v); ++k, ++at) {
         const int coefficient = (coefficients[at] + 1) / 2 - least;
-        if (!alive_[at] || coefficient == 0) continue;
+        if (coefficient == 0) continue;
         half.at.push_back(std::uint32_t(at));
         half.coefficients.push_back(coefficient);
       }
@@ -204,7 +203,6 @@ class HalfSeparator {
   }
 
   const Choices<W>& choices_;
-  const std::uint8_t* alive_;
   const std::vector<Fraction<W>>& support_;
   std::size_t n_words_;
   std::vector<const Row*> rows_;

@@ -163,11 +163,10 @@ def test_required_edges_leave_no_empty_parent_set():
 def test_every_cluster_row_holds_for_every_dag(n):
     _, offsets, flat, masks, problem = complete_problem(n, np.random.default_rng(n))
     positions = dag_positions(n, offsets, masks)
-    everywhere = np.ones(len(flat), dtype=np.uint8)
     for size in range(2, n + 1):
         for nodes in itertools.combinations(range(n), size):
             for k in range(1, size):
-                dense, rhs = dense_row(problem, problem.add_cluster(nodes, k, everywhere), len(flat))
+                dense, rhs = dense_row(problem, problem.add_cluster(nodes, k), len(flat))
                 activity = dense[positions].sum(axis=1)
                 assert rhs == k
                 assert activity.min() == k
@@ -179,12 +178,11 @@ def test_found_rows_are_violated_and_valid(seed):
     n = 5
     _, offsets, flat, masks, problem = complete_problem(n, random)
     positions = dag_positions(n, offsets, masks)
-    everywhere = np.ones(len(flat), dtype=np.uint8)
     relaxation = Relaxation(problem, offsets, flat)
     for _ in range(10):
         values = relaxation.solve().values
-        rows = problem.separate_clusters(values, everywhere, 3, 100, 0.01)
-        rows += problem.separate_halves(values, everywhere, relaxation.rows, 100, 0.01)
+        rows = problem.separate_clusters(values, 3, 100, 0.01)
+        rows += problem.separate_halves(values, relaxation.rows, 100, 0.01)
         for row in rows:
             dense, rhs = dense_row(problem, row, len(flat))
             assert dense @ values < rhs - 0.009
@@ -200,7 +198,7 @@ def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
     _, offsets, flat, masks, problem = complete_problem(n, random)
     everywhere = np.ones(len(flat), dtype=np.uint8)
     ids = [
-        problem.add_cluster(nodes, k, everywhere)
+        problem.add_cluster(nodes, k)
         for size in range(2, n + 1)
         for nodes in itertools.combinations(range(n), size)
         for k in range(1, size)

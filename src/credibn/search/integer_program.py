@@ -137,7 +137,8 @@ class _Run:
         bound, is_open = self.tighten(branch.is_open, is_root)
         branch.lower = max(branch.lower, bound.lower - bound.margin)
         if is_root:
-            self.rank = self.rank_along_skeleton()
+            row = self.best_row
+            self.rank = list(range(self.n)) if row is None else self.problem.ranks_along(row)
             self.statistics.n_candidates = int(is_open.sum())
         if self.is_stopped or branch.lower > self.collection.limit() + bound.margin:
             return []
@@ -191,13 +192,10 @@ class _Run:
 
     def violated(self, bound: Bound, with_halves: bool) -> list[int]:
         """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
-        everywhere = np.ones(len(self.costs), dtype=np.uint8)
-        rows = self.problem.separate_clusters(bound.values, everywhere, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
+        rows = self.problem.separate_clusters(bound.values, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
         is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
         if is_fractional and (with_halves or len(rows) < 5):
-            rows += self.problem.separate_halves(
-                bound.values, everywhere, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION
-            )
+            rows += self.problem.separate_halves(bound.values, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION)
         return rows
 
     def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
@@ -261,7 +259,7 @@ class _Run:
 
     def split(self, bound: Bound, is_open: Flags, branch: _Branch) -> list[_Branch]:
         """Split by the edge whose value is nearest to one half: without it, and with it."""
-        has_parent = self.parent_flags()
+        has_parent = self.parent_bits(self.masks)
         values, opened = bound.values[:, None] * has_parent, is_open[:, None] * has_parent
         edge_values, edge_counts = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
         np.add.at(edge_values, self.nodes, values)
@@ -280,10 +278,9 @@ class _Run:
             parts.append(_Branch(part, branch.lower, branch.share / 2))
         return parts if edge_values[child, parent] >= 0.5 else parts[::-1]
 
-    def parent_flags(self) -> NDArray[np.uint8]:
-        """Tell for each candidate and node whether the node is one of its parents."""
-        bits = np.unpackbits(self.masks.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        return bits[:, : self.n]
+    def parent_bits(self, masks: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """Tell for each mask and node whether the node is in it."""
+        return np.unpackbits(masks.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
 
     def best_known(self) -> dict[str, Any]:
         """Return the best network known, or the member that stands for its class, as the only row of an answer."""
@@ -301,7 +298,7 @@ class _Run:
         """Give an order in which the fractional solution's parents mostly come first."""
         weights = np.zeros((self.n, self.n))  # weights[v, p]: value of candidates of v that hold p
         used = np.flatnonzero(values > POSITIVE)
-        bits = np.unpackbits(self.masks[used].astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
+        bits = self.parent_bits(self.masks[used])
         np.add.at(weights, self.nodes[used], values[used, None] * bits)
         order: list[int] = []
         left = np.ones(self.n, dtype=bool)
@@ -310,20 +307,6 @@ class _Run:
             order.append(int(np.argmin(missing)))
             left[order[-1]] = False
         return np.array(order, dtype=np.int64)
-
-    def rank_along_skeleton(self) -> list[int]:
-        """Rank the nodes by a maximum cardinality search on the best network's skeleton: few repeats of a class."""
-        if self.best_row is None:
-            return list(range(self.n))
-        rows = self.offsets[:-1] + self.best_row
-        bits = np.unpackbits(self.masks[rows].astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
-        joined = (bits | bits.T).astype(np.int64)
-        rank = [-1] * self.n
-        for place in range(self.n):
-            ranked = np.array(rank) >= 0
-            rating = joined[:, ranked].sum(axis=1) * self.n + joined.sum(axis=1)
-            rank[int(np.argmax(np.where(ranked, -1, rating)))] = place
-        return rank
 
 
 def _finite(value: float) -> float | None:
