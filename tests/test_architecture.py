@@ -16,6 +16,7 @@ STAGES = {
     "data": 1,
     "scores": 2,
     "graphs": 3,
+    "averaging": 3,
     "search": 4,
     "credible": 5,
     "learning": 6,

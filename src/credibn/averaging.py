@@ -1,0 +1,115 @@
+"""What follows from the probability of every parent set: edges, adjacencies, parents.
+
+The parent sets of a node exclude each other, so the probability of an edge is a sum over those that hold the parent,
+and two variables are adjacent with the sum of both directions. A credible set and the posterior of all networks differ
+only in where the probabilities of the parent sets come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.scores.constraints import position_of
+from credibn.scores.table import parent_positions
+
+if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+    from pandas import DataFrame
+
+__all__ = ["ParentSetProbabilities", "pair_frame"]
+
+_SETS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class ParentSetProbabilities:
+    """The probability of each parent set of each node; those not listed have probability 0.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in order.
+    nodes : ndarray of int64, shape (m,)
+        The node that each parent set belongs to.
+    masks : ndarray of uint64, shape (m, ceil(n / 64))
+        The parent sets, as bit masks.
+    probabilities : ndarray of float64, shape (m,)
+        Those of one node sum to 1.
+
+    Examples
+    --------
+    >>> masks = np.array([[0], [0], [1]], dtype=np.uint64)
+    >>> found = ParentSetProbabilities(("a", "b"), np.array([0, 1, 1]), masks, np.array([1.0, 0.25, 0.75]))
+    >>> found.edges
+    array([[0.  , 0.75],
+           [0.  , 0.  ]])
+    >>> found.of_node("b")
+      parents  probability
+    0    (a,)         0.75
+    1      ()         0.25
+    """
+
+    names: tuple[str, ...]
+    nodes: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    probabilities: NDArray[np.float64]
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """The probability of each directed edge, shape (n, n): rows are parents, columns children."""
+        n = len(self.names)
+        edges = np.zeros((n, n))
+        for child in range(n):
+            for chosen in _blocks(np.flatnonzero(self.nodes == child)):
+                edges[:, child] += self.probabilities[chosen] @ _members(self.masks[chosen], n)
+        edges = np.minimum(edges, 1.0)  # sums of many terms may end a rounding above
+        edges.flags.writeable = False
+        return edges
+
+    @cached_property
+    def adjacencies(self) -> NDArray[np.float64]:
+        """The probability that two variables are joined by an edge of either direction, shape (n, n)."""
+        adjacencies: NDArray[np.float64] = np.minimum(self.edges + self.edges.T, 1.0)
+        adjacencies.flags.writeable = False
+        return adjacencies
+
+    def of_node(self, node: str | int) -> DataFrame:
+        """Return the parent sets of a node with their probabilities, the most probable first."""
+        import pandas as pd
+
+        rows = np.flatnonzero(self.nodes == position_of(self.names, node, "node"))
+        rows = rows[np.argsort(-self.probabilities[rows], kind="stable")]
+        parents = [tuple(self.names[v] for v in positions) for positions in parent_positions(self.masks[rows])]
+        return pd.DataFrame(
+            {"parents": pd.Series(parents, dtype=object), "probability": self.probabilities[rows]},
+        )
+
+
+def pair_frame(names: Sequence[str], matrix: NDArray[np.float64]) -> DataFrame:
+    """Return a matrix over pairs of variables as a frame with their names on both sides; rows are parents.
+
+    Examples
+    --------
+    >>> pair_frame(["a", "b"], np.array([[0.0, 0.75], [0.0, 0.0]]))
+         a     b
+    a  0.0  0.75
+    b  0.0  0.00
+    """
+    import pandas as pd
+
+    return pd.DataFrame(np.array(matrix), index=list(names), columns=list(names))
+
+
+def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [rows[start : start + _SETS_AT_ONCE] for start in range(0, len(rows), _SETS_AT_ONCE)]
+
+
+def _members(masks: NDArray[np.uint64], n: int) -> NDArray[np.float64]:
+    """Return for each set and node 1 where the node is in the set, shape (k, n)."""
+    little_endian = np.ascontiguousarray(masks, dtype="<u8").view(np.uint8)
+    return np.unpackbits(little_endian, axis=1, count=n, bitorder="little").astype(np.float64)
