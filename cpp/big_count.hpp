@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace credibn {
@@ -25,6 +27,13 @@ class BigCount {
       if (k % 2 == 0) words[k / 2] = 0;
       words[k / 2] |= std::uint64_t(limbs_[k]) << (k % 2 * 32);
     }
+  }
+
+  // This count as a share of another that is not zero, correct to rounding whatever their lengths.
+  double share_of(const BigCount& whole) const {
+    const auto [a, a_exponent] = scaled();
+    const auto [b, b_exponent] = whole.scaled();
+    return std::ldexp(a / b, a_exponent - b_exponent);
   }
 
   BigCount& operator*=(const BigCount& other) {
@@ -96,6 +105,14 @@ class BigCount {
  private:
   using Limbs = std::vector<std::uint32_t>;
 
+  // A number x and an exponent e: the count is x 2^e, from its three highest limbs.
+  std::pair<double, int> scaled() const {
+    if (fits_word()) return {double(value_), 0};
+    double top = 0.0;
+    const std::size_t n = limbs_.size();
+    for (std::size_t k = n; k-- > n - 3;) top = top * 4294967296.0 + limbs_[k];
+    return {top, 32 * int(n - 3)};
+  }
   Limbs limbs() const { return fits_word() ? Limbs{std::uint32_t(value_), std::uint32_t(value_ >> 32)} : limbs_; }
   void assign(Limbs&& limbs) {
     while (!limbs.empty() && limbs.back() == 0) limbs.pop_back();

@@ -134,6 +134,7 @@ NB_MODULE(_core, module) {
   module.def("prune_set_costs", &prune_set_costs_py, nb::arg("set_costs"), nb::arg("n"), nb::arg("epsilon"),
              array("allowed"), array("required"), array("max_parents"), array("edge_costs"), array("floors"),
              array("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
+  bind_averages(module);
   bind_classes(module);
   bind_search(module);
   bind_subsets(module);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "big_count.hpp"
@@ -69,17 +70,25 @@ std::vector<TreeClique<W>> clique_tree(const Bits<W>& nodes, const Bits<W>* neig
   return cliques;
 }
 
+// An undirected component that remains when part of a graph is oriented; its nodes have the same parents outside it.
+template <int W>
+struct Part {
+  Bits<W> nodes;
+  Bits<W> parents;
+};
+
 // The undirected components that remain, outside the clique, in the union of all AMOs with the clique before all other
 // nodes: the first set of a lexicographic breadth-first search splits into them when the search first enters it
-// (Wienöbst et al. 2021).
+// (Wienöbst et al. 2021). The nodes of such a set have seen the same neighbours visited.
 template <int W>
-std::vector<Bits<W>> parts_after(const Bits<W>& clique, const Bits<W>& nodes, const Bits<W>* neighbours) {
+std::vector<Part<W>> parts_after(const Bits<W>& clique, const Bits<W>& nodes, const Bits<W>* neighbours) {
   struct Set {
     Bits<W> nodes;
     bool is_split;
   };
-  std::vector<Bits<W>> parts;
+  std::vector<Part<W>> parts;
   std::vector<Set> sets{{nodes - clique, false}}, refined;
+  Bits<W> visited = clique;
   auto refine = [&](int v) {
     refined.clear();
     for (const Set& set : sets)
@@ -91,16 +100,41 @@ std::vector<Bits<W>> parts_after(const Bits<W>& clique, const Bits<W>& nodes, co
   while (!sets.empty()) {
     Set& front = sets.front();
     for (Bits<W> left = front.nodes; left.any() && !front.is_split;) {
-      parts.push_back(connected_part(left.lowest(), left, neighbours));
-      left -= parts.back();
+      const int v = left.lowest();
+      parts.push_back({connected_part(v, left, neighbours), neighbours[v] & visited});
+      left -= parts.back().nodes;
     }
     front.is_split = true;
     const int v = front.nodes.lowest();
     front.nodes.reset(v);
+    visited.set(v);
     refine(v);
   }
   return parts;
 }
+
+// The separators inside a clique on its way to the root of the tree, the largest first. They form a chain (running
+// intersection), the one nearest to the root smallest. An order of the clique that begins with one of them belongs to a
+// clique nearer to the root.
+template <int W>
+std::vector<Bits<W>> barred_prefixes(const std::vector<TreeClique<W>>& tree, std::size_t at) {
+  std::vector<Bits<W>> barred;
+  for (std::size_t c = at; tree[c].above >= 0; c = std::size_t(tree[c].above)) {
+    const Bits<W>& separator = tree[c].separator;
+    if (separator.is_subset_of(tree[at].nodes) && (barred.empty() || !(separator == barred.back())))
+      barred.push_back(separator);
+  }
+  return barred;
+}
+
+// A way to begin an AMO: the clique comes before all other nodes, in an order of which no prefix is barred.
+template <int W>
+struct Beginning {
+  Bits<W> clique;
+  std::vector<Bits<W>> barred;  // a chain, the largest first
+  std::vector<Part<W>> parts;   // oriented independently of each other
+  BigCount count;               // AMOs that begin so
+};
 
 // Counts AMOs, and remembers the graphs it has counted. Work space of one thread.
 template <int W>
@@ -117,10 +151,24 @@ class OrientationCounter {
     const auto known = counts_.find(key_);
     if (known != counts_.end()) return known->second;
     const Key key = key_;  // the recursion makes others
-    const BigCount result = pick_cliques(nodes, neighbours);
+    const BigCount result = sum_of_beginnings(nodes, neighbours);
     if (counts_.size() >= kMostCounts) counts_.clear();
     counts_.emplace(key, result);
     return result;
+  }
+  // The main theorem of Clique-Picking: every AMO of G[nodes] begins in exactly one of these ways, one for each maximal
+  // clique; the orders of the clique that are left to it, times the AMOs of the parts that remain.
+  std::vector<Beginning<W>> beginnings(const Bits<W>& nodes, const Bits<W>* neighbours) {
+    const std::vector<TreeClique<W>> tree = clique_tree(nodes, neighbours);
+    std::vector<Beginning<W>> found;
+    for (std::size_t at = 0; at < tree.size(); ++at) {
+      const Bits<W>& clique = tree[at].nodes;
+      Beginning<W> next{clique, barred_prefixes(tree, at), parts_after(clique, nodes, neighbours), BigCount(1)};
+      next.count = orders_of(clique, next.barred);
+      for (const Part<W>& part : next.parts) next.count *= count(part.nodes, neighbours);
+      found.push_back(std::move(next));
+    }
+    return found;
   }
   const BigCount& factorial(int k) {
     while (int(factorials_.size()) <= k) factorials_.push_back(factorials_.back() * BigCount(factorials_.size()));
@@ -154,30 +202,17 @@ class OrientationCounter {
     });
   }
 
-  // The main theorem of Clique-Picking: sum over the maximal cliques, put before all other nodes, of the orders of the
-  // clique that belong to no clique nearer to the root, times the AMOs of what remains.
-  BigCount pick_cliques(const Bits<W>& nodes, const Bits<W>* neighbours) {
-    const std::vector<TreeClique<W>> tree = clique_tree(nodes, neighbours);
+  BigCount sum_of_beginnings(const Bits<W>& nodes, const Bits<W>* neighbours) {
     BigCount sum;
-    for (std::size_t at = 0; at < tree.size(); ++at) {
-      BigCount product = orders_from(tree, at);
-      for (const Bits<W>& part : parts_after(tree[at].nodes, nodes, neighbours)) product *= count(part, neighbours);
-      sum += product;
-    }
+    for (const Beginning<W>& beginning : beginnings(nodes, neighbours)) sum += beginning.count;
     return sum;
   }
 
-  // The orders of a clique of which no prefix is a separator on the way to the root. Such separators inside the clique
-  // form a chain X_1 < X_2 < ... (running intersection), the one nearest to the root smallest. With f_j the orders of
-  // X_j without an earlier one as prefix, f_j = |X_j|! - sum over i < j of f_i (|X_j| - |X_i|)!, and the clique itself
-  // stands at the end of the chain.
-  BigCount orders_from(const std::vector<TreeClique<W>>& tree, std::size_t at) {
-    const Bits<W>& clique = tree[at].nodes;
+  // The orders of a clique of which no prefix is barred. With f_j the orders of X_j without an earlier one as prefix,
+  // f_j = |X_j|! - sum over i < j of f_i (|X_j| - |X_i|)! for a chain X_1 < X_2 < ..., the clique at its end.
+  BigCount orders_of(const Bits<W>& clique, const std::vector<Bits<W>>& barred) {
     std::vector<int> sizes{clique.count()};
-    for (std::size_t c = at; tree[c].above >= 0; c = std::size_t(tree[c].above)) {
-      const int size = tree[c].separator.count();
-      if (tree[c].separator.is_subset_of(clique) && size != sizes.back()) sizes.push_back(size);
-    }
+    for (const Bits<W>& prefix : barred) sizes.push_back(prefix.count());
     std::vector<BigCount> orders(sizes.size());
     for (std::size_t j = sizes.size(); j-- > 0;) {
       orders[j] = factorial(sizes[j]);

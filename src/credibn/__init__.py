@@ -5,7 +5,7 @@ the `CredibleSet` in one call; `read_data` (table to `Dataset`) and `score_paren
 step by step.
 """
 
-from credibn.credible import CredibleClass, CredibleSet
+from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
@@ -45,6 +45,7 @@ __all__ = [
     "Dataset",
     "EdgeLogOdds",
     "EdgePenalty",
+    "FeatureProbability",
     "GaussianBIC",
     "LocalScore",
     "ScoreTable",

@@ -58,6 +58,30 @@ class ClassMembers:
     def __init__(self, masks: NDArray[np.uint64]) -> None: ...
     def next(self, limit: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
 
+def average_structure(
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    choices: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    are_classes: bool,
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.uint64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+]: ...
+def average_ancestors(
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    choices: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    are_classes: bool,
+) -> NDArray[np.float64]: ...
+def sample_members(masks: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]: ...
 def search_subsets(
     offsets: NDArray[np.int64],
     costs: NDArray[np.float64],

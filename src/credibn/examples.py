@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from credibn.errors import OptionError
+from credibn.checks import whole_number
 
 __all__ = ["ASIA", "YesNoNode", "sample_asia", "tic_tac_toe"]
 
@@ -73,10 +73,7 @@ def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:
     >>> sample_asia(1000, seed=0).equals(table)
     True
     """
-    if isinstance(n_rows, bool) or not isinstance(n_rows, (int, np.integer)) or n_rows < 1:
-        raise OptionError(f"n_rows is {n_rows!r}; give a whole number, 1 or more")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise OptionError(f"seed is {seed!r}; give a whole number, 0 or more")
+    n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
     generator = np.random.default_rng(seed)
     is_yes: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
     for node in ASIA:

@@ -1,5 +1,7 @@
-"""Credible sets: what the search found, as arrays, as graphs and as files."""
+"""Credible sets: what the search found, as arrays, graphs and files, and the averages over it."""
 
-from credibn.credible.credible_set import STOP_REASONS, CredibleClass, CredibleClasses, CredibleSet
+from credibn.credible.classes import CredibleClass, CredibleClasses
+from credibn.credible.credible_set import STOP_REASONS, CredibleSet
+from credibn.credible.sampling import FeatureProbability
 
-__all__ = ["STOP_REASONS", "CredibleClass", "CredibleClasses", "CredibleSet"]
+__all__ = ["STOP_REASONS", "CredibleClass", "CredibleClasses", "CredibleSet", "FeatureProbability"]

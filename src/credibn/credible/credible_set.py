@@ -10,70 +10,39 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.credible.rows import Rows, masks_of, network_batches
+from credibn.averaging import pair_frame
+from credibn.checks import whole_number
+from credibn.credible.averages import Averages
+from credibn.credible.classes import CredibleClass, CredibleClasses
+from credibn.credible.consensus import agreement_graph, threshold_graph
+from credibn.credible.rows import Rows, network_batches
+from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
+from credibn.credible.weights import Prior, WeightedRows, shares, weigh
 from credibn.errors import OptionError
-from credibn.graphs import CPDAG, cpdag_of, network_graph
+from credibn.graphs import network_graph
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
 from credibn.search import tolerance_of
 
-if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
+if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
     from networkx import DiGraph
+    from pandas import DataFrame
 
-__all__ = ["STOP_REASONS", "CredibleClass", "CredibleClasses", "CredibleSet"]
+__all__ = ["STOP_REASONS", "CredibleSet"]
 
 STOP_REASONS = ("time_limit", "max_networks", "max_classes", "memory_limit", "interrupted", "score_table")
 """Why a set is not complete; "score_table": the scores given do not reach far enough for the k best."""
 _GRAPHS_PER_BATCH = 256
-
-
-@dataclass(frozen=True, eq=False)
-class CredibleClass:
-    """One Markov equivalence class of a credible set.
-
-    Attributes
-    ----------
-    names : tuple of str
-    masks : ndarray of uint64, shape (n, words)
-        Parent sets of the representative.
-    size : int
-        How many networks of the set belong to it: all members, where classes are credible as a whole.
-    score : float
-        Log score of its members; where these differ, of the best.
-    weight : float
-        Its share of the posterior probability within the set: of the sum of exp(score) over all networks.
-    """
-
-    names: tuple[str, ...]
-    masks: NDArray[np.uint64]
-    size: int
-    score: float
-    weight: float
-
-    @cached_property
-    def representative(self) -> DiGraph:
-        """One member, the best where scores differ; its score is in ``graph["score"]``."""
-        graph = network_graph(self.names, self.masks)
-        graph.graph["score"] = self.score
-        return graph
-
-    @cached_property
-    def cpdag(self) -> CPDAG:
-        """The edges with a direction where all members of the class agree on it."""
-        return cpdag_of(self.representative)
-
-    def __repr__(self) -> str:
-        return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.cpdag!r})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,26 +166,11 @@ class CredibleSet:
         """The share of each class in the posterior probability within the set, computed in log space."""
         if not len(self.rows):
             return np.zeros(0)
-        log_masses = self.rows.scores - self.rows.scores[0]
-        if self.rows.class_of is None:
-            masses = log_masses + self._log_sizes
-            masses = np.exp(masses - masses.max())
-        else:
-            masses = np.bincount(self.rows.class_of, weights=np.exp(log_masses))
-        weights: NDArray[np.float64] = masses / masses.sum()
-        weights.flags.writeable = False
-        return weights
-
-    @property
-    def _log_sizes(self) -> NDArray[np.float64]:
-        if self.rows.sizes.shape[1] == 1:
-            logs: NDArray[np.float64] = np.log(self.rows.sizes[:, 0].astype(np.float64))
-            return logs
-        return np.array([math.log(self.rows.class_size(number)) for number in range(len(self.rows))])
+        return self._weights_of_classes("networks")
 
     def classes(self) -> CredibleClasses:
         """Return the classes as a sequence that makes each when it is asked for, the best first."""
-        return CredibleClasses(self)
+        return CredibleClasses(self.score_table, self.rows, self.class_weights)
 
     def networks(self) -> Iterator[DiGraph]:
         """Yield every network once, in order of score, then of class; its score is in ``graph["score"]``.
@@ -243,10 +197,161 @@ class CredibleSet:
 
     def networks_masks(self, batch: int = 1 << 16) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """Yield every network once, as parent masks of shape (up to `batch`, n, words), with their scores."""
-        if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
-            raise OptionError(f"batch is {batch!r}; it must be a whole number, 1 or more")
-        for masks, origin in network_batches(self.score_table, self.rows, int(batch)):
+        for masks, origin in network_batches(self.score_table, self.rows, whole_number("batch", batch, 1)):
             yield masks, self.rows.scores[origin]
+
+    def edge_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return the probability of each directed edge within the set: rows are parents, columns children.
+
+        Parameters
+        ----------
+        prior : {"networks", "classes"} or structure prior
+            What counts the same beforehand: every network, which is the default; every class; or weights of your own,
+            such as ``EdgePenalty(2)``, on top of the scores. All averages of a set take it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from credibn import learn
+        >>> x = np.arange(80) // 40
+        >>> learn(np.column_stack([x, x])).edge_probabilities()
+             X0   X1
+        X0  0.0  0.5
+        X1  0.5  0.0
+        """
+        return pair_frame(self.names, self.averages(prior).parent_sets.edges)
+
+    def adjacency_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return the probability that an edge of either direction joins two variables: symmetric."""
+        return pair_frame(self.names, self.averages(prior).parent_sets.adjacencies)
+
+    def pair_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return, for each pair that some network joins, how probable each alternative is.
+
+        Columns: forward (first -> second), backward and absent sum to 1. compelled_forward and compelled_backward are
+        the parts of forward and backward in which all members of the network's class agree; the rest is reversible.
+        """
+        return self.averages(prior).pair_frame()
+
+    def edge_strengths(self, prior: Prior = "networks") -> DataFrame:
+        """Return edges with the columns of bnlearn's ``bn.strength``: from, to, strength, direction.
+
+        Strength is the probability that an edge of either direction is there, direction that of this one if so.
+        """
+        return self.averages(prior).strength_frame()
+
+    def v_structure_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return each v-structure first -> child <- second, whose parents are not joined, the most probable first."""
+        return self.averages(prior).v_structure_frame()
+
+    def markov_blanket_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return the probability that one variable is in the Markov blanket of another: symmetric."""
+        return pair_frame(self.names, self.averages(prior).blankets)
+
+    def parent_set_probabilities(self, node: str | int, prior: Prior = "networks") -> DataFrame:
+        """Return the parent sets that a variable has in some network, the most probable first."""
+        return self.averages(prior).parent_sets.of_node(node)
+
+    def ancestor_probabilities(self, prior: Prior = "networks") -> DataFrame:
+        """Return the probability of a directed path from one variable (row) to another (column)."""
+        return pair_frame(self.names, self.averages(prior).ancestors)
+
+    def feature_probability(
+        self,
+        predicate: Callable[[DiGraph], bool],
+        *,
+        prior: Prior = "networks",
+        max_listed: int = 20_000,
+        n_samples: int = 10_000,
+        seed: int = 0,
+    ) -> FeatureProbability:
+        """Return the probability that a predicate holds for a network, and how it was found.
+
+        Parameters
+        ----------
+        predicate : callable
+            Takes a network as a ``networkx.DiGraph`` and says whether the feature is there.
+        prior : see `edge_probabilities`
+        max_listed : int
+            Up to this many networks are all looked at, and the answer is exact; otherwise `n_samples` random ones.
+        n_samples, seed : int
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from credibn import learn
+        >>> x = np.arange(80) // 40
+        >>> learn(np.column_stack([x, x])).feature_probability(lambda network: network.out_degree("X0") == 1)
+        FeatureProbability(value=0.5, method='listing', n_networks=2, standard_error=0.0)
+        """
+        if not callable(predicate):
+            raise OptionError(f"the predicate is {predicate!r}; give a function of a networkx.DiGraph")
+        return feature_probability(
+            self.score_table,
+            weigh(self.score_table, self.rows, prior),
+            predicate,
+            max_listed=whole_number("max_listed", max_listed, 0),
+            n_samples=whole_number("n_samples", n_samples, 1),
+            seed=whole_number("seed", seed, 0),
+        )
+
+    def sample_networks(
+        self, n_samples: int, *, weighted: bool = True, prior: Prior = "networks", seed: int = 0
+    ) -> Iterator[DiGraph]:
+        """Yield random networks of the set, with replacement; nothing is listed.
+
+        Parameters
+        ----------
+        n_samples : int
+        weighted : bool
+            By posterior weight under `prior`; otherwise every network of the set is equally likely.
+        prior : see `edge_probabilities`
+        seed : int
+            The same seed gives the same networks.
+        """
+        count, seed = whole_number("n_samples", n_samples, 0), whole_number("seed", seed, 0)
+        drawn = weigh(self.score_table, self.rows, prior)
+        if not weighted:
+            drawn = WeightedRows(self.rows, shares(self.rows.log_sizes))
+        batches = sample_masks(self.score_table, drawn, count, seed)
+        return (network_graph(self.names, masks) for batch, _ in batches for masks in batch)
+
+    def most_probable_class(self, prior: Prior = "networks") -> CredibleClass:
+        """Return the class with the largest weight; the first of them where several tie."""
+        weights = self._weights_of_classes(prior)
+        return CredibleClasses(self.score_table, self.rows, weights)[int(weights.argmax())]
+
+    def threshold_graph(self, threshold: float = 0.5, prior: Prior = "networks") -> DiGraph:
+        """Return the edges of at least this probability, which is their attribute; they may form a directed cycle."""
+        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+            raise OptionError(f"threshold is {threshold!r}; it must be a probability, 0 to 1")
+        return threshold_graph(self.averages(prior).parent_sets, float(threshold))
+
+    def agreement_graph(self, prior: Prior = "networks") -> DiGraph:
+        """Return the DAG that agrees with the networks of the set on most pairs of variables, in expectation.
+
+        They agree on a pair when both have the same edge there, or none. The share of pairs is in
+        ``graph["expected_agreement"]``, the probability of each edge in its attributes.
+        """
+        return agreement_graph(self.averages(prior).parent_sets)
+
+    def averages(self, prior: Prior = "networks") -> Averages:
+        """Return the averages as arrays; those of a prior given by name are computed once."""
+        if not isinstance(prior, str):
+            return Averages(self.score_table, weigh(self.score_table, self.rows, prior))
+        if prior not in self._known_averages:
+            self._known_averages[prior] = Averages(self.score_table, weigh(self.score_table, self.rows, prior))
+        return self._known_averages[prior]
+
+    @cached_property
+    def _known_averages(self) -> dict[str, Averages]:
+        return {}
+
+    def _weights_of_classes(self, prior: Prior) -> NDArray[np.float64]:
+        """Return the share of each class."""
+        drawn = weigh(self.score_table, self.rows, prior)
+        class_of = drawn.rows.class_of
+        return drawn.weights if class_of is None else np.bincount(class_of, weights=drawn.weights).astype(np.float64)
 
     def summary(self) -> str:
         """Return what was found and what is certain about it, in a few plain sentences."""
@@ -292,34 +397,3 @@ class CredibleSet:
 def _count(number: int, thing: str) -> str:
     plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
     return f"{number:,} {thing if number == 1 else plural}"
-
-
-class CredibleClasses(Sequence[CredibleClass]):
-    """The classes of a credible set, each made when it is asked for."""
-
-    def __init__(self, credible: CredibleSet, numbers: range | None = None) -> None:
-        self._set = credible
-        self._numbers = range(credible.n_classes) if numbers is None else numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, at: int) -> CredibleClass: ...
-    @overload
-    def __getitem__(self, at: slice) -> CredibleClasses: ...
-    def __getitem__(self, at: int | slice) -> CredibleClass | CredibleClasses:
-        if isinstance(at, slice):
-            return CredibleClasses(self._set, self._numbers[at])
-        number, rows = self._numbers[at], self._set.rows
-        row = int(rows.first_rows[number])
-        return CredibleClass(
-            names=self._set.names,
-            masks=masks_of(self._set.score_table, rows.choices[row : row + 1])[0],
-            size=rows.class_size(number),
-            score=float(rows.scores[row]),
-            weight=float(self._set.class_weights[number]),
-        )
-
-    def __repr__(self) -> str:
-        return f"CredibleClasses({len(self):,} classes)"

@@ -6,6 +6,7 @@ classes are credible as a whole; its size is an integer of any length, kept in 6
 network, and the classes are numbered in the order in which their first members appear.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,6 +92,16 @@ class Rows:
         if self.class_of is not None:
             return int(self._counts[number])
         return _integer(self.sizes[number])
+
+    @cached_property
+    def log_sizes(self) -> NDArray[np.float64]:
+        """The logarithm of the number of networks that each row stands for."""
+        if self.class_of is not None:
+            return np.zeros(len(self))
+        if self.sizes.shape[1] == 1:
+            logs: NDArray[np.float64] = np.log(self.sizes[:, 0].astype(np.float64))
+            return logs
+        return np.array([math.log(_integer(words)) for words in self.sizes])
 
     @cached_property
     def _counts(self) -> NDArray[np.int64]:

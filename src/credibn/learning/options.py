@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credibn.checks import whole_number
 from credibn.errors import OptionError
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
@@ -40,9 +41,7 @@ def resolve_gap(bayes_factor: float | None, epsilon: float | None, ratio: float 
 
 def resolve_count(option: str, value: int | None) -> int | None:
     """Return a limit on a number of things; None is no limit."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
-        raise OptionError(f"{option} is {value!r}; it must be a whole number, 1 or more")
-    return None if value is None else int(value)
+    return None if value is None else whole_number(option, value, 1)
 
 
 def resolve_seconds(time_limit: float | None) -> float | None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from credibn import _core
+from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores.constraints import resolve_constraints
@@ -254,9 +255,7 @@ def resolve_threads(n_threads: int | None) -> int:
     """Return the number of threads: all cores by default."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(n_threads, bool) or not isinstance(n_threads, (int, np.integer)) or n_threads < 1:
-        raise OptionError(f"n_threads is {n_threads!r}; it must be a whole number, 1 or more")
-    return int(n_threads)
+    return whole_number("n_threads", n_threads, 1)
 
 
 def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:

@@ -1,0 +1,148 @@
+"""Averages over a credible set, exact and without listing its networks.
+
+Within a class all members weigh the same, so a feature of networks has, in each class, a probability that follows from
+counting its members (Clique-Picking; see `docs/guarantees.md`). The compiled core adds these up over the classes;
+here they get their names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.averaging import ParentSetProbabilities
+from credibn.credible.weights import WeightedRows
+from credibn.scores import ScoreTable
+
+if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+    from pandas import DataFrame
+
+__all__ = ["Averages"]
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """Probabilities of structural features over weighted classes or networks.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        The candidates that the rows choose from.
+    weighted : WeightedRows
+    """
+
+    table: ScoreTable
+    weighted: WeightedRows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables, in order."""
+        return self.table.names
+
+    @cached_property
+    def _structure(
+        self,
+    ) -> tuple[
+        ParentSetProbabilities,
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.int64],
+        NDArray[np.float64],
+    ]:
+        nodes, masks, probabilities, *rest = _core.average_structure(*self._arrays)
+        return ParentSetProbabilities(self.names, nodes, masks, probabilities), *rest  # type: ignore[return-value]
+
+    @property
+    def _arrays(
+        self,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64], bool]:
+        rows = self.weighted.rows
+        return self.table.offsets, self.table.masks, rows.choices, self.weighted.weights, rows.class_of is None
+
+    @property
+    def parent_sets(self) -> ParentSetProbabilities:
+        """The probability of each parent set of each node."""
+        return self._structure[0]
+
+    @property
+    def compelled(self) -> NDArray[np.float64]:
+        """The probability that an edge is there and all members of its network's class agree on its direction."""
+        return self._structure[1]
+
+    @property
+    def reversible(self) -> NDArray[np.float64]:
+        """The probability that two variables are joined and members of the class differ on the direction."""
+        return self._structure[2]
+
+    @property
+    def blankets(self) -> NDArray[np.float64]:
+        """The probability that a variable is in the Markov blanket of another: symmetric."""
+        return self._structure[3]
+
+    @cached_property
+    def ancestors(self) -> NDArray[np.float64]:
+        """The probability of a directed path, rows ancestors and columns descendants."""
+        return _core.average_ancestors(*self._arrays)
+
+    def v_structure_frame(self) -> DataFrame:
+        """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""
+        import pandas as pd
+
+        triples, probabilities = self._structure[4], self._structure[5]
+        order = np.argsort(-probabilities, kind="stable")
+        first, second, child = (_named(self.names, triples[order, column]) for column in range(3))
+        columns = {"first": first, "child": child, "second": second, "probability": probabilities[order]}
+        return pd.DataFrame(columns)
+
+    def pair_frame(self) -> DataFrame:
+        """Return every pair that some network joins, with the probability of each alternative."""
+        import pandas as pd
+
+        edges, compelled, n = self.parent_sets.edges, self.compelled, len(self.names)
+        pairs = [(a, b) for a, b in itertools.combinations(range(n), 2) if edges[a, b] + edges[b, a] > 0]
+        a, b = (np.array([pair[end] for pair in pairs], dtype=np.intp) for end in (0, 1))
+        adjacent = self.parent_sets.adjacencies[a, b]
+        frame = pd.DataFrame(
+            {
+                "first": _named(self.names, a),
+                "second": _named(self.names, b),
+                "forward": edges[a, b],
+                "backward": edges[b, a],
+                "absent": 1 - adjacent,
+                "compelled_forward": compelled[a, b],
+                "compelled_backward": compelled[b, a],
+                "reversible": self.reversible[a, b],
+            }
+        )
+        return frame.sort_values("absent", kind="stable", ignore_index=True)
+
+    def strength_frame(self) -> DataFrame:
+        """Return both directions of each of these pairs, as bnlearn's ``bn.strength`` gives them."""
+        import pandas as pd
+
+        pairs = self.pair_frame()
+        strength = (1 - pairs["absent"]).to_numpy()
+        halves = [
+            pd.DataFrame(
+                {
+                    "from": pairs[start].to_numpy(),
+                    "to": pairs[end].to_numpy(),
+                    "strength": strength,
+                    "direction": pairs[way].to_numpy() / strength,
+                }
+            )
+            for start, end, way in (("first", "second", "forward"), ("second", "first", "backward"))
+        ]
+        return pd.concat(halves).sort_index(kind="stable", ignore_index=True)
+
+
+def _named(names: Sequence[str], positions: NDArray[np.integer]) -> list[str]:
+    return [names[v] for v in positions.tolist()]

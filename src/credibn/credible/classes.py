@@ -1,0 +1,92 @@
+"""The classes of a credible set as objects, each made from arrays when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.credible.rows import Rows, masks_of
+from credibn.graphs import CPDAG, cpdag_of, network_graph
+from credibn.scores import ScoreTable
+
+if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
+    from networkx import DiGraph
+
+__all__ = ["CredibleClass", "CredibleClasses"]
+
+
+@dataclass(frozen=True, eq=False)
+class CredibleClass:
+    """One Markov equivalence class of a credible set.
+
+    Attributes
+    ----------
+    names : tuple of str
+    masks : ndarray of uint64, shape (n, words)
+        Parent sets of the representative.
+    size : int
+        How many networks of the set belong to it: all members, where classes are credible as a whole.
+    score : float
+        Log score of its members; where these differ, of the best.
+    weight : float
+        Its share of the posterior probability within the set: of the sum of exp(score) over all networks.
+    """
+
+    names: tuple[str, ...]
+    masks: NDArray[np.uint64]
+    size: int
+    score: float
+    weight: float
+
+    @cached_property
+    def representative(self) -> DiGraph:
+        """One member, the best where scores differ; its score is in ``graph["score"]``."""
+        graph = network_graph(self.names, self.masks)
+        graph.graph["score"] = self.score
+        return graph
+
+    @cached_property
+    def cpdag(self) -> CPDAG:
+        """The edges with a direction where all members of the class agree on it."""
+        return cpdag_of(self.representative)
+
+    def __repr__(self) -> str:
+        return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.cpdag!r})"
+
+
+class CredibleClasses(Sequence[CredibleClass]):
+    """The classes of a credible set, each made when it is asked for."""
+
+    def __init__(
+        self, table: ScoreTable, rows: Rows, weights: NDArray[np.float64], numbers: range | None = None
+    ) -> None:
+        self._table, self._rows, self._weights = table, rows, weights
+        self._numbers = range(rows.n_classes) if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> CredibleClass: ...
+    @overload
+    def __getitem__(self, at: slice) -> CredibleClasses: ...
+    def __getitem__(self, at: int | slice) -> CredibleClass | CredibleClasses:
+        if isinstance(at, slice):
+            return CredibleClasses(self._table, self._rows, self._weights, self._numbers[at])
+        number, rows = self._numbers[at], self._rows
+        row = int(rows.first_rows[number])
+        return CredibleClass(
+            names=self._table.names,
+            masks=masks_of(self._table, rows.choices[row : row + 1])[0],
+            size=rows.class_size(number),
+            score=float(rows.scores[row]),
+            weight=float(self._weights[number]),
+        )
+
+    def __repr__(self) -> str:
+        return f"CredibleClasses({len(self):,} classes)"
