@@ -139,6 +139,7 @@ class AncestorAverages {
  public:
   explicit AncestorAverages(int n) : sums(std::size_t(n) * std::size_t(n)), n_(n) {
     reach_.resize(std::size_t(n));
+    children_.resize(std::size_t(n));
     component_of_.resize(std::size_t(n));
   }
 
@@ -147,17 +148,27 @@ class AncestorAverages {
     for (int v = 0; v < n_; ++v) component_of_[std::size_t(v)] = Bits<W>::of(v);
     for (int k = 0; k < analysed.n_components(); ++k)
       analysed.component(k).each([&](int v) { component_of_[std::size_t(v)] = analysed.component(k); });
-    each_from_last(parents, [&](int v) { reach_[std::size_t(v)] = reached_by_compelled_edge(analysed, v); });
-    for (int v = 0; v < n_; ++v) {
-      add_certain(v, reach_[std::size_t(v)], weight);
-      if (analysed.undirected(v).any()) add_uncertain(analysed, v, weight);
+    find_children(analysed.compelled());
+    each_from_last(parents, [&](int v) {
+      Bits<W> reached;
+      for (Bits<W> left = children_[std::size_t(v)]; left.any(); left -= reached) {
+        const Bits<W>& whole = component_of_[std::size_t(left.lowest())];
+        reached |= whole;
+        whole.each([&](int u) { reached |= reach_[std::size_t(u)]; });
+      }
+      reach_[std::size_t(v)] = reached;
+    });
+    for (int v = 0; v < n_; ++v) add_certain(v, reach_[std::size_t(v)], weight);
+    for (int k = 0; k < analysed.n_components(); ++k) {
+      const auto& chances = chances_.of(analysed.component(k), analysed.undirected());
+      analysed.component(k).each([&](int v) { add_uncertain(v, analysed.undirected(), chances, weight); });
     }
   }
   void add_network(const Bits<W>* parents, double weight) {
+    find_children(parents);
     each_from_last(parents, [&](int v) {
-      Bits<W> reached;
-      for (int child = 0; child < n_; ++child)
-        if (parents[child].test(v)) reached |= reach_[std::size_t(child)] | Bits<W>::of(child);
+      Bits<W> reached = children_[std::size_t(v)];
+      reached.each([&](int child) { reached |= reach_[std::size_t(child)]; });
       reach_[std::size_t(v)] = reached;
     });
     for (int v = 0; v < n_; ++v) add_certain(v, reach_[std::size_t(v)], weight);
@@ -185,19 +196,12 @@ class AncestorAverages {
       });
     for (std::size_t k = order.size(); k-- > 0;) visit(order[k]);
   }
-  Bits<W> reached_by_compelled_edge(const EquivalenceClass<W>& analysed, int v) const {
-    Bits<W> reached;
-    for (int child = 0; child < n_; ++child) {
-      if (reached.test(child) || !analysed.compelled(child).test(v)) continue;
-      const Bits<W>& whole = component_of_[std::size_t(child)];
-      reached |= whole;
-      whole.each([&](int u) { reached |= reach_[std::size_t(u)]; });
-    }
-    return reached;
+  void find_children(const Bits<W>* parents) {
+    for (Bits<W>& children : children_) children = Bits<W>();
+    for (int v = 0; v < n_; ++v) parents[v].each([&](int parent) { children_[std::size_t(parent)].set(v); });
   }
-  void add_uncertain(const EquivalenceClass<W>& analysed, int u, double weight) {
+  void add_uncertain(int u, const Bits<W>* neighbours, const std::vector<ParentChance<W>>& chances, double weight) {
     const Bits<W>& component = component_of_[std::size_t(u)];
-    const Bits<W>* neighbours = analysed.undirected();
     // gates[x]: the nodes of which one must be a child of u for a path to x.
     std::vector<std::pair<int, Bits<W>>> gates;
     neighbours[u].each([&](int x) { gates.emplace_back(x, Bits<W>::of(x)); });
@@ -209,29 +213,35 @@ class AncestorAverages {
       part.each([&](int x) { gates.emplace_back(x, around); });
       far -= part;
     }
-    const auto& chances = chances_.of(component, neighbours);
+    const auto [first, last] = std::equal_range(chances.begin(), chances.end(), ParentChance<W>{u, {}, 0.0},
+                                                [](const auto& a, const auto& b) { return a.node < b.node; });
+    std::vector<std::pair<Bits<W>, double>> known;  // many nodes lie behind the same gate
+    // The probability that not all of the nodes are parents of u.
+    const auto some_child = [&, first = first, last = last](const Bits<W>& nodes) {
+      for (const auto& [gate, probability] : known)
+        if (gate == nodes) return probability;
+      double probability = 0.0;
+      for (auto chance = first; chance != last; ++chance)
+        if (!nodes.is_subset_of(chance->parents)) probability += chance->probability;
+      known.emplace_back(nodes, probability);
+      return probability;
+    };
     Bits<W> beyond;
     for (const auto& [x, gate] : gates) {
-      add(u, x, weight * some_child(chances, u, gate));
+      add(u, x, weight * some_child(gate));
       beyond |= reach_[std::size_t(x)];
     }
     (beyond - reach_[std::size_t(u)]).each([&](int v) {
       Bits<W> gate;
       for (const auto& [x, of_x] : gates)
         if (reach_[std::size_t(x)].test(v)) gate |= of_x;
-      add(u, v, weight * some_child(chances, u, gate));
+      add(u, v, weight * some_child(gate));
     });
-  }
-  // The probability that not all of the nodes are parents of u.
-  static double some_child(const std::vector<ParentChance<W>>& chances, int u, const Bits<W>& nodes) {
-    double probability = 0.0;
-    for (const ParentChance<W>& chance : chances)
-      if (chance.node == u && !nodes.is_subset_of(chance.parents)) probability += chance.probability;
-    return probability;
   }
 
   int n_;
   std::vector<Bits<W>> reach_;  // by a path that begins with a compelled edge
+  std::vector<Bits<W>> children_;
   std::vector<Bits<W>> component_of_;
   OrientationChances<W> chances_;
 };

@@ -90,7 +90,7 @@ class CliqueOrders {
 template <int W>
 class OrientationChances {
  public:
-  // Of G[nodes], connected and chordal; the chances of each node sum to 1.
+  // Of G[nodes], connected and chordal, in order of the nodes; the chances of each node sum to 1.
   const std::vector<ParentChance<W>>& of(const Bits<W>& nodes, const Bits<W>* neighbours) {
     Key key(nodes.words.begin(), nodes.words.end());
     nodes.each([&](int v) {
