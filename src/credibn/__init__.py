@@ -2,7 +2,7 @@
 
 The pipeline is data -> scores -> search -> credible set -> classes -> averages -> report. `learn` goes from a table to
 the `CredibleSet` in one call; `read_data` (table to `Dataset`) and `score_parent_sets` (Dataset to `ScoreTable`) do so
-step by step.
+step by step. `fit_network` gives a structure its parameters.
 """
 
 from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
@@ -10,6 +10,7 @@ from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.learning import k_best_classes, k_best_networks, learn
+from credibn.models import BayesianNetwork, fit_network, read_network, write_network
 from credibn.scores import (
     AIC,
     BIC,
@@ -37,6 +38,7 @@ __all__ = [
     "CPDAG",
     "BDeu",
     "BGe",
+    "BayesianNetwork",
     "ConditionalGaussianBIC",
     "CredibleClass",
     "CredibleSet",
@@ -53,12 +55,15 @@ __all__ = [
     "SetScore",
     "UniformPrior",
     "estimate_scoring",
+    "fit_network",
     "k_best_classes",
     "k_best_networks",
     "learn",
     "read_data",
+    "read_network",
     "read_scores",
     "read_tiers",
     "score_parent_sets",
+    "write_network",
     "write_scores",
 ]

@@ -1,0 +1,33 @@
+"""Bayesian networks with parameters: fitting, sampling, files and exports."""
+
+from credibn.models.bayesian_network import BayesianNetwork
+from credibn.models.bif import read_bif, write_bif
+from credibn.models.exchange import from_pgmpy, from_pyagrum
+from credibn.models.fitting import fit_local_model, fit_network
+from credibn.models.local_models import (
+    GaussianDiscriminant,
+    LinearGaussian,
+    LocalModel,
+    TableModel,
+    log_conditional,
+    log_conditionals_of_states,
+)
+from credibn.models.network_files import read_network, write_network
+
+__all__ = [
+    "BayesianNetwork",
+    "GaussianDiscriminant",
+    "LinearGaussian",
+    "LocalModel",
+    "TableModel",
+    "fit_local_model",
+    "fit_network",
+    "from_pgmpy",
+    "from_pyagrum",
+    "log_conditional",
+    "log_conditionals_of_states",
+    "read_bif",
+    "read_network",
+    "write_bif",
+    "write_network",
+]

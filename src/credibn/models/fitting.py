@@ -1,0 +1,233 @@
+"""Fit the parameters of a network to a table.
+
+Two methods. *Maximum likelihood*: relative frequencies, regressions. *Posterior mean*: the mean of the parameters given
+the data under conjugate priors that are worth a few rows, so that nothing is impossible merely because it was not seen.
+
+Discrete children have Dirichlet priors with ``equivalent_sample_size / (q r)`` pseudo-counts for each of the q cells of
+the parents and r states of the child (Buntine 1991; Heckerman, Geiger & Chickering 1995): those of the BDeu score.
+
+Continuous variables have, in each cell of discrete variables, a normal-inverse-Wishart prior centred on the whole
+table: with m and V the means and the diagonal matrix of variances in the table, kappa = ``pseudo_rows`` and p
+variables::
+
+    mu | Sigma ~ Normal(m, Sigma / kappa),    Sigma ~ inverse-Wishart(kappa V, kappa + p + 1)
+
+The posterior means after n rows with mean x and centred scatter matrix SS are (Gelman et al. 2013, Bayesian Data
+Analysis, section 3.6) ::
+
+    mean  = (n x + kappa m) / (n + kappa)
+    Sigma = (SS + kappa V + n kappa / (n + kappa) (x - m)(x - m)') / (n + kappa)
+
+which are the moments of the rows together with kappa more rows that have the table's means and variances and no
+correlation. Regressions and discriminants are read off these moments. Where there is one cell, x = m and Sigma is that
+of the conditional-Gaussian score.
+
+The moments of a set of variables are part of those of a larger set, and so are the pseudo-counts: a network of discrete
+variables only, or of continuous ones only, is thus the projection of one smoothed distribution onto its structure,
+and Markov equivalent networks get the same joint distribution. With both kinds this does not hold: equivalent
+conditional-Gaussian networks differ in the joint distributions that they can express.
+
+Cost: for each child one pass over the distinct rows for each pair of its continuous variables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.data import Dataset, read_data
+from credibn.errors import OptionError, TooLargeError
+from credibn.graphs import CPDAG, parent_masks
+from credibn.models.bayesian_network import BayesianNetwork
+from credibn.models.gaussian_fitting import cells_of, fit_regression, moments_in_cells
+from credibn.models.local_models import GaussianDiscriminant, LocalModel, TableModel
+from credibn.scores.table import parent_positions
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+__all__ = ["METHODS", "fit_local_model", "fit_network"]
+
+METHODS = ("posterior_mean", "maximum_likelihood")
+MAX_CELLS = 1 << 27
+"""The largest table of one child that is made: a gigabyte."""
+_MIN_PSEUDO_ROWS = 1e-6
+
+
+def fit_network(
+    network: DiGraph | CPDAG | Iterable[object],
+    data: Any,
+    *,
+    method: str = "posterior_mean",
+    equivalent_sample_size: float = 1.0,
+    pseudo_rows: float = 1.0,
+    **read_options: Any,
+) -> BayesianNetwork:
+    """Fit the parameters of a network to a table.
+
+    Parameters
+    ----------
+    network : networkx.DiGraph, list of edges or CPDAG
+        The structure, over names of the table's columns; columns that it lacks have no edges. Of a CPDAG one member is
+        taken: see the notes.
+    data : Dataset, path, DataFrame, ...
+        Whatever `read_data` reads.
+    method : {"posterior_mean", "maximum_likelihood"}
+        See `credibn.models.fitting` for the definitions. By maximum likelihood a cell of discrete parents that the data
+        do not show gets the uniform distribution.
+    equivalent_sample_size : float
+        Of the Dirichlet prior of discrete children: how many rows it is worth in all; positive.
+    pseudo_rows : float
+        How many rows the prior of continuous variables is worth in each cell of discrete ones; at least 1e-6.
+    **read_options
+        Passed to `read_data`, for example ``columns="mixed"``.
+
+    Returns
+    -------
+    BayesianNetwork
+
+    Raises
+    ------
+    DataError
+        By maximum likelihood, where a cell has too few rows for a regression; and as `read_data`.
+    OptionError
+        If an option is out of range, or the structure is no network over the columns.
+    TooLargeError
+        If the table of one child would have more than 2**27 numbers.
+
+    Notes
+    -----
+    The posterior means of all members of an equivalence class have the same joint distribution if the variables are all
+    discrete or all continuous. A continuous column that does not vary keeps its value, with a standard deviation of
+    1.5e-8 times its size.
+
+    Examples
+    --------
+    >>> table = np.array([[0, 0], [0, 0], [0, 1], [1, 1]])
+    >>> fitted = fit_network(["X0->X1"], table, method="maximum_likelihood")
+    >>> fitted.conditional_table("X1").round(3)  # doctest: +NORMALIZE_WHITESPACE
+    X1      0      1
+    X0
+    0   0.667  0.333
+    1   0.000  1.000
+    >>> fit_network(["X0->X1"], table).conditional_table("X1").round(3)  # doctest: +NORMALIZE_WHITESPACE
+    X1      0      1
+    X0
+    0   0.643  0.357
+    1   0.167  0.833
+    """
+    dataset = read_data(data, **read_options)
+    edges = _member(network) if isinstance(network, CPDAG) else network
+    parents = list(parent_positions(parent_masks(edges, dataset.names)))
+    models = tuple(
+        fit_local_model(
+            dataset,
+            child,
+            parents[child],
+            method=method,
+            equivalent_sample_size=equivalent_sample_size,
+            pseudo_rows=pseudo_rows,
+        )
+        for child in range(dataset.n_variables)
+    )
+    return BayesianNetwork(dataset.names, dataset.states, models)
+
+
+def fit_local_model(
+    data: Dataset,
+    child: int,
+    parents: Sequence[int],
+    *,
+    method: str = "posterior_mean",
+    equivalent_sample_size: float = 1.0,
+    pseudo_rows: float = 1.0,
+) -> LocalModel:
+    """Fit the distribution of one child given some parents; all are positions. See `fit_network` for the options.
+
+    Examples
+    --------
+    >>> data = read_data(np.array([[0, 0], [0, 0], [0, 1], [1, 1]]))
+    >>> fit_local_model(data, 1, [0], method="maximum_likelihood").probabilities.round(3)
+    array([[0.667, 0.333],
+           [0.   , 1.   ]])
+    """
+    _check_options(method, equivalent_sample_size, pseudo_rows)
+    above = tuple(sorted(int(v) for v in parents))
+    if len({child, *above}) < len(above) + 1 or not all(0 <= v < data.n_variables for v in (child, *above)):
+        raise OptionError(f"child {child} and parents {above} must be different positions below {data.n_variables}")
+    discrete = tuple(v for v in above if data.states[v] is not None)
+    continuous = tuple(v for v in above if data.states[v] is None)
+    is_smoothed = method == "posterior_mean"
+    kappa = float(pseudo_rows) if is_smoothed else 0.0
+    if data.states[child] is None:
+        _refuse_large(data, child, discrete, (len(continuous) + 1) ** 2)
+        return fit_regression(data, child, discrete, continuous, kappa)
+    family = (*discrete, child)
+    _refuse_large(data, child, discrete, len(data.states[child] or ()) * max(1, len(continuous) ** 2))
+    counts = cells_of(data, family).counts.reshape([int(data.arities[v]) for v in family])
+    mass = equivalent_sample_size / counts.size if is_smoothed else 0.0
+    probabilities = _frequencies(counts, mass)
+    if not continuous:
+        return TableModel(discrete, probabilities)
+    means, covariances = moments_in_cells(data, child, family, continuous, kappa)
+    return GaussianDiscriminant(
+        discrete,
+        continuous,
+        probabilities,
+        means.reshape(*probabilities.shape, len(continuous)),
+        covariances.reshape(*probabilities.shape, len(continuous), len(continuous)),
+    )
+
+
+def _check_options(method: object, equivalent_sample_size: object, pseudo_rows: object) -> None:
+    if method not in METHODS:
+        raise OptionError(f"method is {method!r}; it is one of {', '.join(map(repr, METHODS))}")
+    for name, value, least in (
+        ("equivalent_sample_size", equivalent_sample_size, 0.0),
+        ("pseudo_rows", pseudo_rows, _MIN_PSEUDO_ROWS),
+    ):
+        is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or value < least or value == 0:  # type: ignore[arg-type, operator]
+            rule = "positive" if least == 0 else f"at least {least:g}"
+            raise OptionError(f"{name} is {value!r}; it must be a finite number, {rule}: leave it out for 1")
+
+
+def _refuse_large(data: Dataset, child: int, discrete: tuple[int, ...], numbers_per_cell: int) -> None:
+    n_cells = math.prod(int(data.arities[v]) for v in discrete)
+    if n_cells * numbers_per_cell > MAX_CELLS:
+        listed = ", ".join(f"{data.names[v]!r} ({data.arities[v]} states)" for v in discrete)
+        raise TooLargeError(
+            f"the parameters of {data.names[child]!r} given {listed} would take {n_cells * numbers_per_cell:,} cells; "
+            f"the limit is {MAX_CELLS:,}. Give it fewer parents, or merge states"
+        )
+
+
+def _frequencies(counts: NDArray[np.float64], mass: float) -> NDArray[np.float64]:
+    """Return (counts + mass) / their sum along the last axis; uniform where nothing was counted."""
+    unseen = counts.sum(axis=-1) == 0
+    probabilities = counts + mass
+    probabilities[unseen] = 1.0
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def _member(cpdag: CPDAG) -> list[tuple[object, object]]:
+    """Return the edges of one network of the class.
+
+    Undirected edges point away from the nodes that a maximum cardinality search visits first: in a chordal graph, as
+    the undirected part of a CPDAG is, this makes no v-structure (Tarjan & Yannakakis 1984).
+    """
+    joined: dict[object, set[object]] = {name: set() for name in cpdag.names}
+    for a, b in cpdag.undirected:
+        joined[a].add(b)
+        joined[b].add(a)
+    rank = dict[object, int]()
+    for position in range(len(cpdag.names)):
+        left = [name for name in cpdag.names if name not in rank]
+        rank[max(left, key=lambda name: len(joined[name] & rank.keys()))] = position
+    turned = [(a, b) if rank[a] < rank[b] else (b, a) for a, b in cpdag.undirected]
+    return [*cpdag.directed, *turned]

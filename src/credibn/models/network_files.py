@@ -1,0 +1,145 @@
+"""Networks as files, in the format that the ending of the name tells.
+
+``.bif`` and ``.bif.gz`` are read and written here, to the last bit (see `credibn.models.bif`). ``.bifxml`` (also
+``.xmlbif``), ``.xdsl``, ``.net`` and ``.dsl`` go through pyAgrum, where it is installed; it keeps about six digits.
+All hold discrete variables only, and their states are text.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from os import PathLike
+from pathlib import Path
+
+from credibn.atomic import replacing
+from credibn.errors import CredibnWarning, FileFormatError, OptionError
+from credibn.models.bayesian_network import BayesianNetwork
+from credibn.models.bif import bif_network, write_bif
+from credibn.models.exchange import from_pyagrum, optional_package, to_pyagrum
+
+__all__ = ["read_network", "write_network"]
+
+_OWN = (".bif", ".bif.gz")
+_PYAGRUM = {".bifxml": "bifxml", ".xmlbif": "bifxml", ".xdsl": "xdsl", ".net": "net", ".dsl": "dsl"}
+"""The ending by which pyAgrum knows each format."""
+
+
+def read_network(path: str | PathLike[str]) -> BayesianNetwork:
+    """Read a network of discrete variables from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.bif`` or ``.bif.gz`` file; with pyAgrum also ``.bifxml``, ``.xmlbif``, ``.xdsl``, ``.net`` and ``.dsl``.
+
+    Returns
+    -------
+    BayesianNetwork
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read in this format; the message gives the line.
+    OptionError
+        If the ending is unknown, or pyAgrum is needed and not installed.
+
+    Warns
+    -----
+    CredibnWarning
+        If probabilities of a BIF file were scaled to sum to 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "coin.bif"
+    ...     _ = path.write_text("variable coin { type discrete [2] { h, t }; } probability (coin) { table .5 .5; }")
+    ...     read_network(path)
+    BayesianNetwork(1 variable, 0 edges, 1 parameter)
+    """
+    ending = _ending(path)
+    if ending in _OWN:
+        network, note = bif_network(path)
+        if note is not None:
+            warnings.warn(note, CredibnWarning, stacklevel=2)
+        return network
+    gum = optional_package("pyagrum", "pyagrum")
+    with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
+        copy = Path(folder) / f"network.{_PYAGRUM[ending]}"
+        try:
+            shutil.copyfile(path, copy)
+            return from_pyagrum(gum.loadBN(str(copy)))
+        except (gum.GumException, OSError, OptionError) as error:
+            raise FileFormatError(
+                f"{path}: cannot be read as {_PYAGRUM[ending]} ({_one_line(error, copy)}); repair the file, or save "
+                "the network in another format"
+            ) from error
+
+
+def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
+    """Write a network of discrete variables to a file, all or nothing.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    path : str or path
+        As `read_network`; replaced if it exists.
+
+    Raises
+    ------
+    OptionError
+        If the ending is unknown or its format cannot hold the network, pyAgrum is needed and not installed, or the file
+        cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from credibn.models import TableModel
+    >>> coin = BayesianNetwork(("coin",), (("heads", "tails"),), (TableModel((), np.array([0.25, 0.75])),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(coin, Path(folder) / "coin.bif.gz")
+    ...     read_network(Path(folder) / "coin.bif.gz").states
+    (('heads', 'tails'),)
+    """
+    ending = _ending(path)
+    if ending in _OWN:
+        write_bif(network, path)
+        return
+    converted = to_pyagrum(network)
+    gum = optional_package("pyagrum", "pyagrum")
+    with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
+        written = Path(folder) / f"network.{_PYAGRUM[ending]}"
+        try:
+            gum.saveBN(converted, str(written))
+            read_back = from_pyagrum(gum.loadBN(str(written)))  # some names are written as nothing can read them
+        except (gum.GumException, OptionError) as error:
+            reason = _one_line(error, written)
+            raise OptionError(
+                f"{ending} cannot hold this network ({reason}); rename what it names, or use .bif"
+            ) from error
+        if _variables(read_back) != _variables(network):
+            raise OptionError(f"{ending} does not keep the names and states of this network; rename them, or use .bif")
+        with replacing(path) as sink:
+            sink.write(written.read_bytes())
+
+
+def _variables(network: BayesianNetwork) -> dict[str, list[str]]:
+    return {
+        name: [str(label) for label in labels or ()] for name, labels in zip(network.names, network.states, strict=True)
+    }
+
+
+def _one_line(error: Exception, path: Path) -> str:
+    return " ".join(str(error).replace(str(path), "").split())
+
+
+def _ending(path: str | PathLike[str]) -> str:
+    name = Path(path).name.lower()
+    for ending in (*_OWN, *_PYAGRUM):
+        if name.endswith(ending):
+            return ending
+    known = ", ".join((*_OWN, *_PYAGRUM))
+    raise OptionError(f"{str(path)!r} does not end like a network file; give a name that ends in one of {known}")
