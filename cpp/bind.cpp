@@ -136,6 +136,7 @@ NB_MODULE(_core, module) {
              array("size_penalties"), nb::arg("allowance"), nb::arg("n_threads"), nb::arg("watch").none());
   bind_averages(module);
   bind_classes(module);
+  bind_posterior(module);
   bind_search(module);
   bind_subsets(module);
 }

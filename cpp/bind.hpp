@@ -44,6 +44,7 @@ inline Watch make_watch(const nanobind::object& callback) {
 
 void bind_averages(nanobind::module_& module);
 void bind_classes(nanobind::module_& module);
+void bind_posterior(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 void bind_subsets(nanobind::module_& module);
 

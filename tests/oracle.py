@@ -303,3 +303,43 @@ def markov_keys_of_six(masks: np.ndarray) -> np.ndarray:
             keys[1] |= collider.astype(np.uint64) << np.uint64(shift)
             shift += 1
     return keys.T
+
+
+# ----------------------------------------------------------------- the sum over all networks
+
+
+def mass_by_layers(weights: Sequence[Mapping[int, int]]) -> int:
+    """The sum over all networks of the product of the nodes' weights, by parent mask; exact, for whole weights.
+
+    A network has layers: its sources, the sources of what is left, and so on. A node of the next layer has its parents
+    among the nodes placed, with one in the last layer. No inclusion and exclusion over networks.
+    """
+    n = len(weights)
+    inside = [
+        [sum(weight for parents, weight in of_node.items() if not parents & ~placed) for placed in range(1 << n)]
+        for of_node in weights
+    ]
+    mass = {(0, 0): 1}
+    total = 0
+    for placed in range(1 << n):  # supersets have larger numbers
+        for last in (layer for layer in range(placed + 1) if (placed, layer) in mass):
+            here = mass.pop((placed, last))
+            if placed == (1 << n) - 1:
+                total += here
+            left = ~placed & ((1 << n) - 1)
+            layer = left
+            while layer:
+                product = here
+                for v in range(n):
+                    if layer >> v & 1:
+                        new = inside[v][placed] - (inside[v][placed & ~last] if placed else 0)
+                        product *= new
+                if product:
+                    key = (placed | layer, layer)
+                    mass[key] = mass.get(key, 0) + product
+                layer = (layer - 1) & left
+    return total
+
+
+def has_path(dag: Dag, ancestor: int, descendant: int) -> bool:
+    return any(parent == ancestor or has_path(dag, ancestor, parent) for parent in dag[descendant])

@@ -28,6 +28,7 @@ KEYS = [
     "n_candidates",
     "n_networks",
     "n_classes",
+    "posterior_share",
     "complete",
     "stopped_because",
     "engine",
@@ -70,7 +71,7 @@ def test_json_is_all_of_standard_output(data, engine):
     assert facts["complete"] is True
     assert facts["stopped_because"] is None
     assert facts["engine"] == engine
-    assert list(facts["seconds"]) == ["read", "score", "search", "total"]
+    assert list(facts["seconds"]) == ["read", "score", "search", "posterior", "total"]
     assert sum(facts["seconds"].values()) <= 2 * facts["seconds"]["total"] + 1e-4
     assert facts["peak_memory_mb"] > 1
 

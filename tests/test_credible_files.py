@@ -26,6 +26,8 @@ FACTS = (
     "unexplored_bound",
     "n_requested",
     "n_tied_at_boundary",
+    "log_total_mass",
+    "log_mass",
     "timings",
     "settings",
     "provenance",
@@ -181,8 +183,20 @@ def test_files_of_another_kind(saved, tmp_path):
 
 def test_a_later_version(saved):
     metadata, table = read_parts(saved)
-    write_parts(saved, metadata | {b"credibn.credible_set": b"2"}, table)
-    refuse(saved, "expected version 1 of credibn's credible sets, found '2'")
+    write_parts(saved, metadata | {b"credibn.credible_set": b"3"}, table)
+    refuse(saved, "expected version 1 or 2 of credibn's credible sets, found '3'")
+
+
+def test_the_first_version_knew_no_total_mass(saved):
+    found = CredibleSet.load(saved)
+    metadata, table = read_parts(saved)
+    facts = json.loads(metadata[b"credibn.facts"])
+    facts.pop("log_total_mass")
+    old = {b"credibn.facts": json.dumps(facts).encode(), b"credibn.credible_set": b"1"}
+    write_parts(saved, metadata | old, table)
+    assert_same(CredibleSet.load(saved), replace(found, log_total_mass=None))
+    write_parts(saved, metadata | old | {b"credibn.credible_set": b"2"}, table)
+    refuse(saved, r"missing or unknown: \['log_total_mass'\]")
 
 
 @pytest.mark.parametrize(
@@ -206,6 +220,8 @@ def test_a_later_version(saved):
         ({"unexplored_bound": True}, "'unexplored_bound' cannot be"),
         ({"engine": 3}, "'engine' cannot be"),
         ({"timings": []}, "'timings' cannot be"),
+        ({"log_total_mass": "much"}, "'log_total_mass' cannot be"),
+        ({"log_total_mass": -1e9}, "more mass than all networks"),
         ({"n_requested": -3}, "'n_requested' cannot be"),
         ({"extra": 1}, r"missing or unknown: \['extra'\]"),
     ],

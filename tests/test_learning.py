@@ -586,7 +586,7 @@ def test_settings_provenance_and_timings(engine, tied):
     assert found.provenance["n_rows"] == 60
     assert found.provenance["data_fingerprint"] == found.score_table.provenance["data_fingerprint"]
     assert found.engine == engine
-    assert set(found.timings) == {"read", "score", "search", "total"}
+    assert set(found.timings) == {"read", "score", "search", "posterior", "total"}
     assert found.timings["read"] + found.timings["score"] + found.timings["search"] <= found.timings["total"]
     unlimited = learn(tied, engine=engine, time_limit=math.inf, max_networks=np.int64(10**6))
     assert unlimited.settings["time_limit"] == "inf"

@@ -263,7 +263,7 @@ def test_learning_page_holds_the_numbers_of_the_result(tmp_path, asia, asia_resu
         assert edges.count("—") == len(found.cpdag.undirected)
     for text in ("1,000, of which 39 distinct", asia.fingerprint, "dynamic_programming", "113 candidate parent sets"):
         assert text in page
-    assert re.search(r"read: \d+\.\d+; score: \d+\.\d+; search: \d+\.\d+; total: \d+\.\d+", page)
+    assert re.search(r"read: \d+\.\d+; score: \d+\.\d+; search: \d+\.\d+; posterior: \d+\.\d+; total: \d+\.\d+", page)
 
 
 @pytest.mark.parametrize("unit", ["classes", "networks"])

@@ -9,8 +9,9 @@ from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
-from credibn.learning import k_best_classes, k_best_networks, learn
+from credibn.learning import exact_posterior, k_best_classes, k_best_networks, learn
 from credibn.models import BayesianNetwork, fit_network, read_network, write_network
+from credibn.posterior import Posterior
 from credibn.scores import (
     AIC,
     BIC,
@@ -50,11 +51,13 @@ __all__ = [
     "FeatureProbability",
     "GaussianBIC",
     "LocalScore",
+    "Posterior",
     "ScoreTable",
     "ScoringEstimate",
     "SetScore",
     "UniformPrior",
     "estimate_scoring",
+    "exact_posterior",
     "fit_network",
     "k_best_classes",
     "k_best_networks",

@@ -149,3 +149,12 @@ class SearchProblem:
         n_threads: int,
         watch: Watch,
     ) -> tuple[bool, int] | None: ...
+
+def sum_networks(
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    masks: NDArray[np.uint64],
+    with_marginals: bool,
+    watch: Watch,
+) -> tuple[float, NDArray[np.float64] | None, NDArray[np.float64] | None] | None: ...
+def network_sum_bytes(n: int, with_marginals: bool) -> int: ...

@@ -49,7 +49,7 @@ from credibn.terminal import learned_facts, print_learned, stage_bars
 
 __all__ = ["kbest", "learn"]
 
-_TITLES = {"score": "scoring", "search": "searching"}
+_TITLES = {"score": "scoring", "search": "searching", "posterior": "summing over all networks"}
 _LIMIT_STRUCK, _INTERRUPTED = 3, 130
 
 
@@ -76,6 +76,13 @@ _ScoreEquivalent = Annotated[
     bool, typer.Option("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
 ]
 _Engine = Annotated[str, typer.Option(metavar="NAME", help="How to search; the answer is the same.")]
+_PosteriorShare = Annotated[
+    bool | None,
+    typer.Option(
+        "--posterior-share/--no-posterior-share",
+        help="Compute which share of the posterior of all networks these hold; by default where it is cheap.",
+    ),
+]
 _MaxNetworks = Annotated[int | None, typer.Option(metavar="M", help="Keep at most this many networks.")]
 _MaxClasses = Annotated[int | None, typer.Option(metavar="M", help="Keep this many classes, and ties with the last.")]
 _TimeLimit = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
@@ -107,6 +114,7 @@ def learn(
     unit: _Unit = Unit.AUTO,
     score_equivalent: _ScoreEquivalent = False,
     engine: _Engine = "auto",
+    posterior_share: _PosteriorShare = None,
     weights: WeightsOption = None,
     missing: MissingOption = Missing.ERROR,
     discretise: DiscretiseOption = None,
@@ -133,7 +141,7 @@ def learn(
         continuous=continuous,
         max_states=max_states,
     )
-    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine)
+    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
     with stage_bars(_TITLES) as progress:
@@ -168,6 +176,7 @@ def kbest(
     unit: _Unit = Unit.AUTO,
     score_equivalent: _ScoreEquivalent = False,
     engine: _Engine = "auto",
+    posterior_share: _PosteriorShare = None,
     weights: WeightsOption = None,
     missing: MissingOption = Missing.ERROR,
     discretise: DiscretiseOption = None,
@@ -194,7 +203,7 @@ def kbest(
         continuous=continuous,
         max_states=max_states,
     )
-    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine)
+    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
     with stage_bars(_TITLES) as progress:
@@ -265,6 +274,7 @@ def _searching(
     unit: Unit,
     score_equivalent: bool,
     engine: str,
+    posterior_share: bool | None,
 ) -> dict[str, Any]:
     """Return the options of the library that say how to search; the time for reading is part of the limit."""
     if memory_limit is not None and not memory_limit > 0:
@@ -278,6 +288,7 @@ def _searching(
         "unit": unit.value,
         "score_equivalent": True if score_equivalent else None,
         "engine": engine.replace("-", "_"),
+        "posterior_share": posterior_share,
     }
 
 
@@ -310,6 +321,8 @@ def _finish(
             "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
             "is_optimum_proven": found.is_optimum_proven,
             "guarantee": found.guarantee,
+            "log_mass": found.log_mass if len(found.rows) else None,
+            "log_total_mass": found.log_total_mass,
             "grouping": found.grouping,
             "names": found.names,
             "settings": dict(found.settings),

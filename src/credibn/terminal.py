@@ -84,6 +84,7 @@ def in_shell_words(message: str) -> str:
     message = re.sub(pattern, lambda found: f"{flags[found[1]]} {found[3]}", message)
     message = message.replace("score_equivalent=True", "--score-equivalent")
     message = re.sub(r"\b(memory|time)_limit\b(?! is)", r"--\1-limit", message)
+    message = re.sub(r"\bposterior_share\b(?! is)", "--posterior-share", message)
     message = re.sub(r"\bmax_(networks|classes)\b(?! is)", r"--max-\1", message)
     return message.replace(" or format=", " or --format")
 
@@ -165,6 +166,7 @@ def learned_facts(credible: CredibleSet, seconds: Mapping[str, float]) -> dict[s
         "n_candidates": credible.score_table.n_candidates,
         "n_networks": credible.n_networks,
         "n_classes": credible.n_classes,
+        "posterior_share": credible.posterior_share,
         "complete": credible.complete,
         "stopped_because": credible.stopped_because,
         "engine": credible.engine,

@@ -27,7 +27,7 @@ from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
 from credibn.credible.rows import Rows, network_batches
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
-from credibn.credible.weights import Prior, WeightedRows, shares, weigh
+from credibn.credible.weights import Prior, WeightedRows, log_sum, shares, weigh
 from credibn.errors import OptionError
 from credibn.graphs import network_graph
 from credibn.scores import ScoreTable
@@ -71,8 +71,10 @@ class CredibleSet:
         The k of the k best.
     n_tied_at_boundary : int or None
         Of the k best: how many further networks (or classes) tie with the last.
+    log_total_mass : float or None
+        The log of the sum of exp(score) over all networks, in the set or not; None where it was not computed.
     timings : mapping
-        Seconds spent on read, score and search, and in total.
+        Seconds spent on read, score, search and the sum over all networks (posterior), and in total.
     settings, provenance, statistics : mapping
         Every option; where the result comes from; what the engine counted. All ready for JSON.
 
@@ -98,6 +100,7 @@ class CredibleSet:
     unexplored_bound: float | None = None
     n_requested: int | None = None
     n_tied_at_boundary: int | None = None
+    log_total_mass: float | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class CredibleSet:
             raise OptionError("a set is complete, or it has stopped_because and unexplored_bound; give one of the two")
         if self.stopped_because not in (None, *STOP_REASONS):
             raise OptionError(f"stopped_because is {self.stopped_because!r}; it is one of {', '.join(STOP_REASONS)}")
-        for name in ("optimal_score", "epsilon", "unexplored_bound"):
+        for name in ("optimal_score", "epsilon", "unexplored_bound", "log_total_mass"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, float(getattr(self, name)))
         for name in ("timings", "settings", "provenance", "statistics"):
@@ -140,6 +143,30 @@ class CredibleSet:
         """Whether no network can score above `optimal_score`."""
         bound = self.unexplored_bound
         return bound is None or bound <= self.optimal_score + tolerance_of(self.score_table)
+
+    @cached_property
+    def log_mass(self) -> float:
+        """The log of the sum of exp(score) over the networks of the set; minus infinity where it has none."""
+        if not len(self.rows):
+            return -math.inf
+        return log_sum(self.rows.scores + self.rows.log_sizes)
+
+    @property
+    def posterior_share(self) -> float | None:
+        """Which share of the posterior probability of all networks this set holds; None where it was not computed."""
+        return None if self.log_total_mass is None else math.exp(min(0.0, self.log_mass - self.log_total_mass))
+
+    @property
+    def share_statement(self) -> str:
+        """Which share of the posterior probability of all networks this set holds, in one sentence."""
+        table = self.score_table
+        among = " that obey the constraints" if table.provenance.get("constraints") else ""
+        among = " made of the parent sets given" if table.epsilon is None else among
+        they = "it holds" if self.n_networks == 1 else "they hold"
+        if self.posterior_share is None:
+            return f"Which share of the posterior probability of all networks{among} {they} was not computed."
+        share = _percent(self.posterior_share)
+        return f"{they.capitalize()} {share} of the posterior probability of all networks{among}."
 
     @property
     def grouping(self) -> str:
@@ -361,6 +388,7 @@ class CredibleSet:
             f"{_count(len(self.names), 'variable')}, within {self.epsilon:.4g} nats (a Bayes factor of "
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
+            self.share_statement,
         ]
         if self.grouping != "whole classes":
             lines.append("Networks were listed one by one: a class counts only its members in the set.")
@@ -397,3 +425,10 @@ class CredibleSet:
 def _count(number: int, thing: str) -> str:
     plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
     return f"{number:,} {thing if number == 1 else plural}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, never rounded to nothing or to everything."""
+    if share > 0.999:
+        return "more than 99.9 %"
+    return f"{100 * share:.1f} %" if share >= 0.001 else f"{100 * share:.2g} %"

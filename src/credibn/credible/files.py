@@ -27,7 +27,10 @@ from credibn.search import exact_scores, tolerance_of
 
 __all__ = ["read_credible_set", "write_credible_set"]
 
-_VERSION = 1
+_VERSION = 2
+"""Version 1 knew no total mass; it is still read."""
+_MASS_SLACK = 1e-4
+"""Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS = {
     "offsets": np.int64,
     "candidate_scores": np.float64,
@@ -50,6 +53,7 @@ _FACTS = (
     "unexplored_bound",
     "n_requested",
     "n_tied_at_boundary",
+    "log_total_mass",
     "timings",
     "settings",
     "provenance",
@@ -83,6 +87,7 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         "unexplored_bound": "unbounded" if bound == math.inf else bound,
         "n_requested": credible.n_requested,
         "n_tied_at_boundary": credible.n_tied_at_boundary,
+        "log_total_mass": credible.log_total_mass,
         "timings": dict(credible.timings),
         "settings": dict(credible.settings),
         "provenance": dict(credible.provenance),
@@ -144,10 +149,10 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
 def _facts(path: Path, schema: Any) -> dict[str, Any]:
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.credible_set")
-    if version != str(_VERSION).encode():
+    if version not in (b"1", str(_VERSION).encode()):
         found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
         raise FileFormatError(
-            f"{path}: expected version {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
+            f"{path}: expected version 1 or {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
     if not schema.equals(_schema(), check_metadata=False):
         raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
@@ -155,6 +160,8 @@ def _facts(path: Path, schema: Any) -> dict[str, Any]:
         facts = json.loads(metadata[b"credibn.facts"])
     except (KeyError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
+    if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
+        facts["log_total_mass"] = None
     if not isinstance(facts, dict) or set(facts) != set(_FACTS):
         missing = sorted(set(_FACTS) ^ set(facts)) if isinstance(facts, dict) else list(_FACTS)
         raise FileFormatError(f"{path}: expected the facts {', '.join(_FACTS)}; missing or unknown: {missing}")
@@ -178,6 +185,8 @@ def _is_of_kind(name: str, value: object) -> bool:
             return is_count
         case "n_requested" | "n_tied_at_boundary":
             return value is None or is_count
+        case "log_total_mass":
+            return value is None or is_number
         case "unexplored_bound":
             return value is None or value == "unbounded" or is_number
         case "engine":
@@ -235,12 +244,17 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
     rows = Rows(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
     _check_rows(path, table, rows, facts)
     bound = facts["unexplored_bound"]
-    return CredibleSet(
+    credible = CredibleSet(
         score_table=table,
         rows=rows,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
         **{name: facts[name] for name in _FACTS[4:] if name != "unexplored_bound"},
     )
+    if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:
+        raise FileFormatError(
+            f"{path}: the networks have more mass than all networks; the file was altered or damaged: make it again"
+        )
+    return credible
 
 
 def _check_rows(path: Path, table: ScoreTable, rows: Rows, facts: Mapping[str, Any]) -> None:

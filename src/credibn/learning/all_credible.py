@@ -35,6 +35,7 @@ def learn(
     score_equivalent: bool | None = None,
     unit: str = "auto",
     engine: str = "auto",
+    posterior_share: bool | None = None,
     max_networks: int | None = None,
     max_classes: int | None = None,
     time_limit: float | None = None,
@@ -66,6 +67,9 @@ def learn(
         by one and grouped afterwards; then a class counts only its credible members.
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
+    posterior_share : bool, optional
+        Whether to compute which share of the posterior probability of all networks the set holds, see
+        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit struck first.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional
@@ -88,6 +92,7 @@ def learn(
     Raises
     ------
     DataError, OptionError, FileFormatError, TooLargeError
+        Also where ``posterior_share=True`` cannot be had.
     TimeLimitError
         When the time limit struck before any network was found.
     KeyboardInterrupt
@@ -128,6 +133,7 @@ def learn(
         score_equivalent=score_equivalent,
         unit=unit,
         engine=engine,
+        posterior_share=posterior_share,
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_threads=n_threads,

@@ -18,6 +18,7 @@ __all__ = [
     "Progress",
     "as_json",
     "as_lists",
+    "check_flag",
     "resolve_bytes",
     "resolve_count",
     "resolve_gap",
@@ -72,6 +73,12 @@ def resolve_bytes(memory_limit: int | str | None) -> int | None:
     if value is None or value < 1:
         raise OptionError(f"memory_limit is {memory_limit!r}; give bytes, or text such as '500M' or '4G'")
     return value
+
+
+def check_flag(option: str, value: object) -> None:
+    """Refuse what is neither None, True nor False."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise OptionError(f"{option} is {value!r}; it must be True, False or None, which lets credibn decide")
 
 
 def as_lists(value: Any) -> Any:

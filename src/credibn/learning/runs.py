@@ -9,8 +9,10 @@ from typing import Any
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_classes, best_networks, group
 from credibn.errors import TimeLimitError, TooLargeError
-from credibn.learning.options import Progress, as_json, as_lists, resolve_bytes, resolve_seconds
+from credibn.learning.all_networks import find_log_total_mass
+from credibn.learning.options import Progress, as_json, as_lists, check_flag, resolve_bytes, resolve_seconds
 from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.posterior import estimate_posterior
 from credibn.scores import ScoreTable
 from credibn.scores.scoring import resolve_threads
 from credibn.search import (
@@ -42,6 +44,7 @@ class Run:
     score_equivalent: bool | None
     unit: str
     engine: str
+    posterior_share: bool | None
     max_bytes: int | None
     n_threads: int
 
@@ -80,6 +83,7 @@ def start(
     score_equivalent: bool | None,
     unit: str,
     engine: str,
+    posterior_share: bool | None,
     time_limit: float | None,
     memory_limit: int | str | None,
     n_threads: int | None,
@@ -87,6 +91,7 @@ def start(
 ) -> Run:
     """Check the options, echo them, and open the source of scores; the clock starts here."""
     check_engine_name(engine)
+    check_flag("posterior_share", posterior_share)
     clock = Clock()
     watch = Watch(progress, resolve_seconds(time_limit))
     listed = {name: as_lists(value) for name, value in scoring.items()}
@@ -101,6 +106,8 @@ def start(
         n_threads=threads,
         max_bytes=max_bytes,
     )
+    if posterior_share:
+        estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
     echoed = {
         "data": data,
         "scores": scores,
@@ -109,6 +116,7 @@ def start(
         "score_equivalent": score_equivalent,
         "unit": unit,
         "engine": engine,
+        "posterior_share": posterior_share,
         "max_networks": max_networks,
         "max_classes": max_classes,
         "time_limit": time_limit,
@@ -117,7 +125,7 @@ def start(
         **reading,
     }
     plain = {name: as_json(value) for name, value in echoed.items()}
-    return Run(source, watch, clock, plain, score_equivalent, unit, engine, max_bytes, threads)
+    return Run(source, watch, clock, plain, score_equivalent, unit, engine, posterior_share, max_bytes, threads)
 
 
 def find(
@@ -221,6 +229,7 @@ def collect(
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be."""
     table = answer.table
+    log_total_mass = find_log_total_mass(run.source, run.posterior_share, run.watch, run.clock, run.max_bytes)
     scoring = dict(table.provenance)
     settings = dict(run.settings)
     if settings["prior"] is not None:
@@ -234,6 +243,7 @@ def collect(
         engine=answer.engine,
         stopped_because=reason,
         unexplored_bound=bound,
+        log_total_mass=log_total_mass,
         timings=run.clock.timings(),
         settings=settings,
         provenance={

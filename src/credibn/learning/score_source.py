@@ -14,11 +14,15 @@ from typing import Any, Protocol
 
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores, score_parent_sets
 from credibn.scores.scoring import count_allowed_sets, resolve_score
 from credibn.search.watching import Watch
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
+
+_MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
+"""Rows of all sets together, and calls of a Python function, that take well below a second."""
 
 
 class Clock:
@@ -26,7 +30,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
-        self._seconds = {"read": 0.0, "score": 0.0, "search": 0.0}
+        self._seconds = {"read": 0.0, "score": 0.0, "search": 0.0, "posterior": 0.0}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -46,9 +50,18 @@ class ScoreSource(Protocol):
     """Score tables on demand."""
 
     largest_epsilon: float
+    n_variables: int
 
-    def table_for(self, epsilon: float) -> ScoreTable:
+    def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         """Return a table that lists every parent set of every network within epsilon of the optimum."""
+        ...
+
+    def n_searched(self) -> int:
+        """Return how many variables may have edges."""
+        ...
+
+    def is_cheap_to_score(self, epsilon: float) -> bool:
+        """Whether scoring for this epsilon takes well below a second."""
         ...
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -107,6 +120,7 @@ def _span(table: ScoreTable) -> float:
 class _FromTable:
     def __init__(self, table: ScoreTable) -> None:
         self._table = table
+        self.n_variables = table.n_variables
         self.largest_epsilon = math.inf if table.epsilon is None else table.epsilon
         if table.epsilon is None:
             warnings.warn(
@@ -116,8 +130,14 @@ class _FromTable:
                 stacklevel=4,
             )
 
-    def table_for(self, epsilon: float) -> ScoreTable:
+    def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         return self._table
+
+    def n_searched(self) -> int:
+        return len(searched_nodes(self._table))
+
+    def is_cheap_to_score(self, epsilon: float) -> bool:
+        return True
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         return self.largest_epsilon == math.inf and epsilon >= _span(table)
@@ -143,15 +163,25 @@ class _FromData:
         options = dict(reading) if isinstance(data, Dataset) else {"columns": columns, **reading}
         with clock.stage("read"):
             self._data = read_data(data, **options)
+        self.n_variables = self._data.n_variables
 
-    def table_for(self, epsilon: float) -> ScoreTable:
+    def n_searched(self) -> int:
+        return self._data.n_variables - len(self._data.constant_columns)
+
+    def is_cheap_to_score(self, epsilon: float) -> bool:
+        needed = estimate_scoring(self._data, **self._scoring, epsilon=epsilon)
+        if needed.engine == "local":  # a Python function for each parent set
+            return needed.n_local_scores <= _MOST_LOCAL_SCORES
+        return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
+
+    def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         """Score, unless a table for this epsilon or a larger one is at hand."""
         known = None if self._table is None else self._table.epsilon
         if self._table is not None and known is not None and known >= epsilon:
             return self._table
         self._check_memory(epsilon)
         try:
-            with self._clock.stage("score"):
+            with self._clock.stage(stage):
                 self._table = score_parent_sets(
                     self._data,
                     **self._scoring,

@@ -139,6 +139,7 @@ def _certain(result: CredibleSet) -> list[str]:
         )
     elif table.provenance.get("constraints"):
         sentences.append("This holds among the networks that obey the constraints listed below.")
+    sentences.append(result.share_statement)
     if result.grouping != "whole classes":
         sentences.append("Networks were listed one by one: a class counts only its members found here.")
     return sentences

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from credibn.search.problem import EngineEstimate, SearchProblem
 
-__all__ = ["allowed_bytes", "within_memory"]
+__all__ = ["allowed_bytes", "usable_bytes", "within_memory"]
 
 _SHARE = 0.8
 """Of the machine's memory, the most that an engine may plan to use."""
@@ -16,7 +16,7 @@ _RESULT_SHARE = 0.4
 
 def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
     """Return the estimate, not possible where it needs more than the limit or most of the machine's memory."""
-    limit = min(problem.max_bytes or math.inf, _SHARE * _memory_bytes())
+    limit = min(problem.max_bytes or math.inf, usable_bytes())
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
     need, allowed = estimate.bytes / 2**30, limit / 2**30
@@ -29,6 +29,11 @@ def allowed_bytes(problem: SearchProblem) -> int | None:
     by_machine = _RESULT_SHARE * _memory_bytes()
     allowed = min(problem.max_bytes or math.inf, by_machine)
     return None if math.isinf(allowed) else int(allowed)
+
+
+def usable_bytes() -> float:
+    """Return how much memory may be planned for: most of the machine's."""
+    return _SHARE * _memory_bytes()
 
 
 def _memory_bytes() -> float:

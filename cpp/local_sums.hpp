@@ -1,0 +1,118 @@
+// For each node j and each set U of other nodes, the sum A(j, U) of exp(score) over the parent sets of j inside U; and
+// the way back, from weights of the sets U to weights of the parent sets.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "large_array.hpp"
+#include "scaled.hpp"
+
+namespace credibn {
+
+// Candidates of node j: rows offsets[j]..offsets[j + 1], with log scores and parent sets as bit masks.
+struct LocalScores {
+  int n;
+  const std::int64_t* offsets;
+  const double* scores;
+  const std::uint64_t* masks;
+
+  double best(int j) const {
+    double best = -std::numeric_limits<double>::infinity();
+    for (std::int64_t row = offsets[j]; row < offsets[j + 1]; ++row) best = std::max(best, scores[row]);
+    return best;
+  }
+};
+
+class LocalSums {
+ public:
+  static constexpr int kMostNodes = 24;
+  // Differences of exponents must fit in 32 bits.
+  static constexpr double kWidestGap = 5e8;
+
+  // A(j, U), each relative to exp(best score of j).
+  explicit LocalSums(const LocalScores& local) : n_(local.n) {
+    check(local);
+    const std::size_t n_sets = std::size_t(1) << (n_ - 1);
+    for (int j = 0; j < n_; ++j) {
+      mantissas_.emplace_back(n_sets);
+      exponents_.emplace_back(n_sets);
+      for (std::size_t at = 0; at < n_sets; ++at) put(j, at, {});
+      const double best = local.best(j);
+      for (std::int64_t row = local.offsets[j]; row < local.offsets[j + 1]; ++row)
+        put(j, place(j, std::uint32_t(local.masks[row])), scaled_exp(local.scores[row] - best));
+    }
+  }
+
+  void sum_over_subsets(int j) {
+    for (int b = 0; b < n_ - 1; ++b)
+      for_each_pair(
+          b, [&](std::size_t without, std::size_t run) { add(j, without + (std::size_t(1) << b), without, run); });
+    normalise(j);
+  }
+  void sum_over_supersets(int j) {
+    for (int b = 0; b < n_ - 1; ++b)
+      for_each_pair(
+          b, [&](std::size_t without, std::size_t run) { add(j, without, without + (std::size_t(1) << b), run); });
+    normalise(j);
+  }
+  Scaled get(int j, std::uint32_t set) const {
+    const std::size_t at = place(j, set);
+    return {mantissas_[std::size_t(j)][at], exponents_[std::size_t(j)][at]};
+  }
+  void set(int j, std::uint32_t set, const Scaled& value) { put(j, place(j, set), value); }
+  int n() const { return n_; }
+
+  static std::uint64_t bytes(int n) { return (std::uint64_t(n) << (n - 1)) * (sizeof(double) + sizeof(std::int32_t)); }
+
+ private:
+  static constexpr std::int32_t kOfZero = -(1 << 30);  // below all others, so that zero adds nothing
+
+  static void check(const LocalScores& local) {
+    if (local.n < 1 || local.n > kMostNodes) throw std::invalid_argument("the sum over networks takes 1 to 24 nodes");
+    for (int j = 0; j < local.n; ++j) {
+      if (local.offsets[j] >= local.offsets[j + 1]) throw std::invalid_argument("a node has no candidate parent set");
+      const double best = local.best(j);
+      for (std::int64_t row = local.offsets[j]; row < local.offsets[j + 1]; ++row) {
+        if (local.masks[row] >> local.n || local.masks[row] >> j & 1)
+          throw std::invalid_argument("a parent set holds its own child or an unknown node");
+        if (!(best - local.scores[row] <= kWidestGap)) throw std::invalid_argument("scores are too far apart");
+      }
+    }
+  }
+  // Sets of the other nodes are numbered without the bit of j.
+  static std::size_t place(int j, std::uint32_t set) {
+    return (std::size_t(set) >> (j + 1) << j) | (std::size_t(set) & ((std::size_t(1) << j) - 1));
+  }
+  void put(int j, std::size_t at, const Scaled& value) {
+    mantissas_[std::size_t(j)][at] = value.mantissa;
+    exponents_[std::size_t(j)][at] = value.mantissa == 0.0 ? kOfZero : value.exponent;
+  }
+  template <class Use>
+  void for_each_pair(int b, const Use& use) const {
+    const std::size_t run = std::size_t(1) << b, n_sets = std::size_t(1) << (n_ - 1);
+    for (std::size_t without = 0; without < n_sets; without += 2 * run) use(without, run);
+  }
+  void add(int j, std::size_t to, std::size_t from, std::size_t run) {
+    double* const m = mantissas_[std::size_t(j)].data();
+    std::int32_t* const e = exponents_[std::size_t(j)].data();
+    for (std::size_t k = 0; k < run; ++k) {
+      const std::int32_t a = e[to + k], b = e[from + k], high = a > b ? a : b;
+      m[to + k] =
+          m[to + k] * power_of_two(kPowerOrigin + (a - high)) + m[from + k] * power_of_two(kPowerOrigin + (b - high));
+      e[to + k] = high;
+    }
+  }
+  void normalise(int j) {
+    for (std::size_t at = 0; at < mantissas_[std::size_t(j)].size(); ++at)
+      put(j, at, normalised(mantissas_[std::size_t(j)][at], exponents_[std::size_t(j)][at]));
+  }
+
+  int n_;
+  std::vector<LargeArray<double>> mantissas_;
+  std::vector<LargeArray<std::int32_t>> exponents_;
+};
+
+}  // namespace credibn

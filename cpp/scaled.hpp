@@ -1,0 +1,44 @@
+// Numbers of any size: a double and a power of two beside it. exp(score) of real data needs thousands of binary digits
+// of exponent, which a double does not have.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace credibn {
+
+// mantissa * 2^exponent. The mantissa is 0, or between 1 and 2 in absolute value.
+struct Scaled {
+  double mantissa = 0.0;
+  std::int32_t exponent = 0;
+};
+
+inline Scaled normalised(double mantissa, std::int32_t exponent) {
+  if (mantissa == 0.0) return {};
+  int shift = 0;
+  const double half = std::frexp(mantissa, &shift);
+  return {2.0 * half, exponent + shift - 1};
+}
+
+// exp(log_value); the exponent is taken out with ln 2 in two parts, so that large arguments lose nothing.
+inline Scaled scaled_exp(double log_value) {
+  constexpr double kLog2High = 0x1.62e42fefap-1, kLog2Low = 0x1.cf79abc9e3b3ap-40;
+  const double power = std::floor(log_value * 0x1.71547652b82fep0);
+  const double rest = std::fma(-power, kLog2Low, std::fma(-power, kLog2High, log_value));
+  return normalised(std::exp(rest), std::int32_t(power));
+}
+
+// Powers of two from whole numbers that are held as doubles, without a branch: kPowerOrigin + k, k <= 0, has 1023 + k
+// in its last bits, which are moved to where a double keeps its exponent. What lies below kLeastPower counts as that:
+// it is far below any rounding, and products with it stay clear of subnormal numbers, which are slow.
+constexpr double kPowerOrigin = 0x1p52 + 1023.0;
+constexpr double kLeastPower = -400.0;
+
+inline double power_of_two(double origin_plus_k) {
+  const double held = std::max(origin_plus_k, kPowerOrigin + kLeastPower);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(held) << 52);
+}
+
+}  // namespace credibn

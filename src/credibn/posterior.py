@@ -1,0 +1,344 @@
+"""The posterior of all networks: the exact sum of exp(score), and the probability of every parent set, edge and path.
+
+The sum over all networks takes inclusion and exclusion over their sinks, 3^n steps for n variables (Robinson 1973; Tian
+& He 2009, "Computing posterior probabilities of structural features in Bayesian networks"). The sum is linear in
+exp(score) of each parent set, so the probabilities are its derivatives, found by going through the same steps
+backwards; on the way the variables that do not descend from a given one are known, and with them the probability of
+every directed path. See ``cpp/network_sum.hpp``, and docs/guarantees.md for why it can be trusted.
+
+A score table that was pruned for a large enough epsilon gives the same sum as all parent sets, up to rounding: see
+`epsilon_for_all`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.averaging import ParentSetProbabilities, pair_frame
+from credibn.errors import OptionError, TooLargeError
+from credibn.scores import ScoreTable
+from credibn.search.memory import usable_bytes
+
+if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+    from pandas import DataFrame
+
+__all__ = [
+    "MOST_VARIABLES",
+    "Posterior",
+    "PosteriorEstimate",
+    "epsilon_for_all",
+    "estimate_posterior",
+    "posterior_of_scores",
+    "searched_nodes",
+]
+
+MOST_VARIABLES = 24
+"""The most variables with a possible edge: 3^24 steps take some minutes."""
+_WIDEST_GAP = 5e8
+"""Nats between the best and the worst parent set of a node: as far as the core's exponents reach."""
+_NATS_BELOW_ROUNDING = 37.0
+"""exp(-37) is below the rounding of a double, 2^-53."""
+_SECONDS_PER_STEP = {False: 1e-9, True: 2.5e-9}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """The posterior distribution over all networks; made by `exact_posterior` and `posterior_of_scores`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in order.
+    log_mass : float
+        The log of the sum of exp(score) over all networks that the score table has.
+    log_mass_bound : float or None
+        The same sum with the parent sets that pruning left out is at most exp of this. Computed from data the two are
+        equal up to rounding. None where a table does not say for which epsilon it was pruned: then everything here is
+        relative to the parent sets listed.
+    parent_sets : ParentSetProbabilities or None
+        The probability of each parent set; None where only the sum was asked for.
+    ancestors : ndarray of float64, shape (n, n), or None
+        The probability of a directed path from the row's variable to the column's.
+    rounding_error : float or None
+        How far the probabilities of the parent sets of a node were from adding up to 1, at most, before they were
+        divided by their sum: it shows how much rounding matters, in the sum and in the probabilities.
+    provenance : mapping
+        Where the scores come from, as in the score table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibn import exact_posterior
+    >>> x = np.arange(40) // 20
+    >>> posterior = exact_posterior(np.column_stack([x, x, np.arange(40) % 2]))
+    >>> posterior
+    Posterior(3 variables, log mass -61.723482)
+    >>> posterior.edge_probabilities().round(3)
+           X0     X1     X2
+    X0  0.000  0.500  0.109
+    X1  0.500  0.000  0.109
+    X2  0.065  0.065  0.000
+    """
+
+    names: tuple[str, ...]
+    log_mass: float
+    log_mass_bound: float | None
+    parent_sets: ParentSetProbabilities | None = None
+    ancestors: NDArray[np.float64] | None = None
+    rounding_error: float | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "provenance", MappingProxyType(json.loads(json.dumps(dict(self.provenance)))))
+        if self.ancestors is not None:
+            self.ancestors.flags.writeable = False
+
+    @property
+    def n_variables(self) -> int:
+        """The number of variables."""
+        return len(self.names)
+
+    def edge_probabilities(self) -> DataFrame:
+        """Return the probability of each directed edge as a frame: rows are parents, columns children."""
+        return pair_frame(self.names, self._marginals().edges)
+
+    def adjacency_probabilities(self) -> DataFrame:
+        """Return the probability that two variables are joined by an edge of either direction, as a frame."""
+        return pair_frame(self.names, self._marginals().adjacencies)
+
+    def ancestor_probabilities(self) -> DataFrame:
+        """Return the probability of a directed path, as a frame: rows are ancestors, columns descendants."""
+        self._marginals()
+        assert self.ancestors is not None
+        return pair_frame(self.names, self.ancestors)
+
+    def parent_set_probabilities(self, node: str | int) -> DataFrame:
+        """Return the parent sets of a node with their probabilities, the most probable first."""
+        return self._marginals().of_node(node)
+
+    def _marginals(self) -> ParentSetProbabilities:
+        if self.parent_sets is None:
+            raise OptionError("this posterior was computed with marginals=False; compute it with marginals=True")
+        return self.parent_sets
+
+    def __repr__(self) -> str:
+        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
+        return f"Posterior({variables}, log mass {self.log_mass:.6f})"
+
+
+@dataclass(frozen=True)
+class PosteriorEstimate:
+    """What the sum over all networks will take.
+
+    Attributes
+    ----------
+    n_searched : int
+        The variables with a possible edge: the n of 3^n.
+    n_steps : int
+    memory_bytes : int
+    seconds : float
+        A rough prediction.
+    """
+
+    n_searched: int
+    n_steps: int
+    memory_bytes: int
+    seconds: float
+
+
+def epsilon_for_all(n_variables: int) -> float:
+    """Return an epsilon so large that what it prunes is below rounding, all parent sets of all nodes together.
+
+    Examples
+    --------
+    >>> round(epsilon_for_all(10), 3)
+    45.541
+    """
+    n = max(n_variables, 1)
+    return _NATS_BELOW_ROUNDING + (n - 1) * math.log(2.0) + math.log(n)
+
+
+def estimate_posterior(scores: ScoreTable | int, *, marginals: bool = True) -> PosteriorEstimate:
+    """Predict the work and the memory of `posterior_of_scores`.
+
+    Parameters
+    ----------
+    scores : ScoreTable or int
+        The table, or the number of variables with a possible edge.
+    marginals : bool
+        Whether probabilities are wanted besides the sum.
+
+    Raises
+    ------
+    TooLargeError
+        For more than 24 variables.
+
+    Examples
+    --------
+    >>> estimate_posterior(10).n_steps
+    59049
+    """
+    n = len(searched_nodes(scores)) if isinstance(scores, ScoreTable) else int(scores)
+    if n > MOST_VARIABLES:
+        raise TooLargeError(
+            f"{n} variables can have edges; the sum over all networks takes 3^n steps, so {MOST_VARIABLES} at most: "
+            "choose the columns of interest first"
+        )
+    n_bytes = _core.network_sum_bytes(n, marginals) if n else 0
+    return PosteriorEstimate(n, 3**n, n_bytes, 3**n * _SECONDS_PER_STEP[bool(marginals)])
+
+
+def posterior_of_scores(
+    table: ScoreTable,
+    *,
+    marginals: bool = True,
+    memory_limit: int | None = None,
+    progress: Callable[[float], bool | None] | None = None,
+) -> Posterior:
+    """Sum over all networks that a score table has.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    marginals : bool
+        Whether the probabilities of parent sets and paths are wanted too: about three times the work.
+    memory_limit : int, optional
+        Bytes; by default most of the machine's memory.
+    progress : callable, optional
+        Called a few times per second with the fraction done; the work stops if it returns False.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    TooLargeError
+        For more than 24 variables with a possible edge, or more memory than allowed.
+    OptionError
+        When the candidates make no network, or the scores of a node lie too far apart.
+    KeyboardInterrupt
+        When interrupted, or when `progress` returned False.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_candidates(["a", "b"], [[(0.0, ()), (0.0, (1,))], [(0.0, ()), (0.0, (0,))]])
+    >>> posterior = posterior_of_scores(table)
+    >>> round(math.exp(posterior.log_mass))
+    3
+    >>> posterior.parent_sets.probabilities.round(3)
+    array([0.667, 0.333, 0.667, 0.333])
+    """
+    searched = searched_nodes(table)
+    _check_memory(estimate_posterior(len(searched), marginals=marginals), memory_limit)
+    best = table.scores[table.offsets[:-1]]
+    for node in np.flatnonzero(best - table.scores[table.offsets[1:] - 1] > _WIDEST_GAP)[:1].tolist():
+        raise OptionError(
+            f"the scores of {table.names[node]!r} span more than {_WIDEST_GAP:g} nats, which the sum over networks "
+            "cannot hold; leave out the worst parent sets"
+        )
+    log_mass, probabilities, ancestors = 0.0, None, None
+    if searched:
+        watch = None if progress is None else lambda fraction: progress(fraction) is not False
+        found = _core.sum_networks(*_narrowed(table, searched), bool(marginals), watch)
+        if found is None:
+            raise KeyboardInterrupt("the sum over all networks was stopped; a partial sum means nothing")
+        log_mass, probabilities, ancestors = found
+    if log_mass == -math.inf:
+        raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
+    log_mass = math.fsum([log_mass, *best.tolist()])
+    log_lost = _log_lost(table)
+    of_all = _of_all(table, searched, probabilities, ancestors) if marginals else (None, None, None)
+    return Posterior(
+        names=table.names,
+        log_mass=log_mass,
+        log_mass_bound=None if log_lost is None else log_mass + log_lost,
+        parent_sets=of_all[0],
+        ancestors=of_all[1],
+        rounding_error=of_all[2],
+        provenance=table.provenance,
+    )
+
+
+def searched_nodes(table: ScoreTable) -> list[int]:
+    """Return the nodes with a possible edge; the others have one candidate, the empty set, and are in no candidate."""
+    is_parent = np.bitwise_or.reduce(table.masks, axis=0)
+    has_choice = (table.counts > 1) | table.masks[table.offsets[:-1]].any(axis=1)
+    return [
+        v for v in range(table.n_variables) if has_choice[v] or is_parent[v // 64] >> np.uint64(v % 64) & np.uint64(1)
+    ]
+
+
+def _narrowed(
+    table: ScoreTable, searched: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:
+    """Return offsets, scores and masks of the nodes that are searched, in their own numbering."""
+    rows = _rows_of(table, searched)
+    masks = np.zeros(len(rows), dtype=np.uint64)
+    for at, v in enumerate(searched):
+        bit = table.masks[rows, v // 64] >> np.uint64(v % 64) & np.uint64(1)
+        masks |= bit << np.uint64(at)
+    offsets = np.concatenate([[0], np.cumsum(table.counts[searched])]).astype(np.int64)
+    return offsets, np.ascontiguousarray(table.scores[rows]), masks
+
+
+def _rows_of(table: ScoreTable, searched: list[int]) -> NDArray[np.intp]:
+    is_searched = np.zeros(table.n_variables, dtype=bool)
+    is_searched[searched] = True
+    return np.flatnonzero(np.repeat(is_searched, table.counts))
+
+
+def _of_all(
+    table: ScoreTable,
+    searched: list[int],
+    probabilities: NDArray[np.float64] | None,
+    ancestors: NDArray[np.float64] | None,
+) -> tuple[ParentSetProbabilities, NDArray[np.float64], float]:
+    """Return what was found for the nodes that were searched, for all nodes; and how far sums were from 1.
+
+    The events behind all probabilities of a node add up to 1, so they are divided by their sum.
+    """
+    of_sets = np.ones(table.n_candidates)
+    paths = np.zeros((table.n_variables, table.n_variables))
+    if probabilities is not None and ancestors is not None:
+        of_sets[_rows_of(table, searched)] = probabilities
+        paths[np.ix_(searched, searched)] = ancestors
+    nodes = np.repeat(np.arange(table.n_variables), table.counts)
+    sums = np.add.reduceat(of_sets, table.offsets[:-1])
+    of_sets = np.clip(of_sets / sums[nodes], 0.0, 1.0)
+    of_sets.flags.writeable = False
+    parent_sets = ParentSetProbabilities(table.names, nodes, table.masks, of_sets)
+    return parent_sets, np.clip(paths / sums[:, None], 0.0, 1.0), float(np.abs(sums - 1.0).max())
+
+
+def _log_lost(table: ScoreTable) -> float | None:
+    """Return a bound on ln(Z / Z of the sets listed): the sum over the nodes of ln(1 + m exp(-epsilon))."""
+    if table.epsilon is None:
+        return None
+    n_others = table.n_variables - 1
+    lost = list[float]()
+    for count in table.counts.tolist():
+        if n_others < 62 and count >= 1 << n_others:
+            continue  # all are listed
+        log_unlisted = n_others * math.log(2.0) if n_others >= 62 else math.log((1 << n_others) - count)
+        lost.append(float(np.logaddexp(0.0, log_unlisted - table.epsilon)))
+    return math.fsum(lost)
+
+
+def _check_memory(estimate: PosteriorEstimate, memory_limit: int | None) -> None:
+    allowed = usable_bytes() if memory_limit is None else memory_limit
+    if estimate.memory_bytes > allowed:
+        raise TooLargeError(
+            f"the sum over all networks of {estimate.n_searched} variables needs "
+            f"{estimate.memory_bytes / 2**30:,.2f} GiB, and may have {allowed / 2**30:,.2f} GiB; raise memory_limit or "
+            "use fewer variables"
+        )

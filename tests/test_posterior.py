@@ -1,0 +1,553 @@
+"""The posterior of all networks: the sum and the probabilities are those of the definition."""
+
+import json
+import math
+import warnings
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pyarrow.csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import oracle
+import strategies
+from credibn import (
+    BIC,
+    BDeu,
+    CredibleSet,
+    Posterior,
+    ScoreTable,
+    _core,
+    exact_posterior,
+    k_best_networks,
+    learn,
+    score_parent_sets,
+    write_scores,
+)
+from credibn.cli import app
+from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.examples import sample_asia, tic_tac_toe
+from credibn.posterior import epsilon_for_all, estimate_posterior, posterior_of_scores, searched_nodes
+from networks import naive_costs, table_costs
+
+
+def table_of(scores, provenance=None):
+    """A score table from, for each node, a dict of parent set to log score."""
+    names = [f"v{v}" for v in range(len(scores))]
+    listed = [[(score, parents) for parents, score in of_node.items()] for of_node in scores]
+    return ScoreTable.from_candidates(names, listed, provenance)
+
+
+def by_definition(scores):
+    """Log mass, parent set probabilities and path probabilities from the list of all networks; None if it is empty."""
+    n = len(scores)
+    listed = [
+        (math.fsum(scores[v][parents] for v, parents in enumerate(dag)), dag)
+        for dag in oracle.all_dags(n)
+        if all(parents in scores[v] for v, parents in enumerate(dag))
+    ]
+    if not listed:
+        return None
+    top = max(listed)[0]
+    masses = [(math.exp(score - top), dag) for score, dag in listed]
+    total = math.fsum(mass for mass, _ in masses)
+    of_sets = [
+        {parents: math.fsum(mass for mass, dag in masses if dag[v] == parents) / total for parents in scores[v]}
+        for v in range(n)
+    ]
+    paths = np.array(
+        [
+            [math.fsum(mass for mass, dag in masses if oracle.has_path(dag, a, d)) / total for d in range(n)]
+            for a in range(n)
+        ]
+    )
+    return top + math.log(total), of_sets, paths
+
+
+def assert_matches(posterior, scores, expected, tolerance=1e-11):
+    log_mass, of_sets, paths = expected
+    scale = max(1.0, *(abs(score) for of_node in scores for score in of_node.values()))
+    assert posterior.log_mass == pytest.approx(log_mass, rel=0, abs=1e-12 + 1e-14 * scale)
+    tolerance += 1e-14 * scale  # scores are rounded before they come here
+    for v in range(len(scores)):
+        frame = posterior.parent_set_probabilities(v)
+        found = {
+            tuple(sorted(posterior.names.index(name) for name in parents)): probability
+            for parents, probability in zip(frame["parents"], frame["probability"], strict=True)
+        }
+        assert found.keys() == scores[v].keys()
+        for parents, probability in of_sets[v].items():
+            assert found[parents] == pytest.approx(probability, rel=0, abs=tolerance)
+    np.testing.assert_allclose(posterior.ancestor_probabilities(), paths, rtol=0, atol=tolerance)
+    edges = np.array(
+        [
+            [math.fsum(p for parents, p in of_sets[c].items() if a in parents) for c in range(len(scores))]
+            for a in range(len(scores))
+        ]
+    )
+    np.testing.assert_allclose(posterior.edge_probabilities(), edges, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(posterior.adjacency_probabilities(), edges + edges.T, rtol=0, atol=2 * tolerance)
+    assert posterior.rounding_error <= tolerance
+
+
+@st.composite
+def score_tables(draw, max_nodes=4):
+    """For each node some parent sets, not always the empty one, with scores that tie, differ little or hugely."""
+    n = draw(st.integers(1, max_nodes))
+    base = draw(st.sampled_from([0.0, 0.0, -1e7]))
+    values = st.sampled_from([0.0, 0.0, -0.5, -1.0, -3.25, -40.0, -700.0, -5e3, -1e5]) | st.floats(-20, 0)
+    scores = []
+    for v in range(n):
+        allowed = oracle.all_parent_sets(n, v)
+        chosen = draw(st.lists(st.sampled_from(allowed), unique=True, min_size=1))
+        if draw(st.integers(0, 4)):
+            chosen = list(dict.fromkeys([*chosen, ()]))
+        scores.append({parents: base + draw(values) for parents in chosen})
+    return scores
+
+
+@given(score_tables())
+@settings(max_examples=150)
+def test_as_the_definition_says(scores):
+    expected = by_definition(scores)
+    if expected is None:
+        with pytest.raises(OptionError, match="no network can be made"):
+            posterior_of_scores(table_of(scores))
+        return
+    assert_matches(posterior_of_scores(table_of(scores)), scores, expected)
+    assert posterior_of_scores(table_of(scores), marginals=False).log_mass == pytest.approx(expected[0], rel=1e-14)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 4000.0])
+def test_five_nodes(spread):
+    rng = np.random.default_rng(5)
+    scores = [{parents: -spread * rng.random() for parents in oracle.all_parent_sets(5, v)} for v in range(5)]
+    assert_matches(posterior_of_scores(table_of(scores)), scores, by_definition(scores))
+
+
+def test_a_cycle_of_wishes_is_broken_at_the_least_cost():
+    # Each node wants the next one as its parent, by thousands of nats; the sums of parts span far more than doubles do.
+    n, gain = 10, 3000.0
+    scores = [{(): -gain - v, ((v + 1) % n,): 0.0} for v in range(n)]
+    posterior = posterior_of_scores(table_of(scores))
+    masses = [math.exp(-v) for v in range(n)]  # of the networks that forgo one wish; the others are below rounding
+    assert posterior.log_mass == pytest.approx(-gain + math.log(math.fsum(masses)), abs=1e-9)
+    kept = [posterior.edge_probabilities().iloc[(v + 1) % n, v] for v in range(n)]
+    np.testing.assert_allclose(kept, [1 - mass / math.fsum(masses) for mass in masses], atol=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 6), st.sampled_from([1, 4, 30]))
+@settings(max_examples=25)
+def test_against_exact_arithmetic(seed, n, most_bits):
+    """Weights are powers of two, so that the sum over layers is exact."""
+    rng = np.random.default_rng(seed)
+    bits = [
+        {parents: int(rng.integers(0, most_bits * (1 + len(parents)))) for parents in oracle.all_parent_sets(n, v)}
+        for v in range(n)
+    ]
+    weights = [{sum(1 << p for p in parents): 1 << bit for parents, bit in of_node.items()} for of_node in bits]
+    scores = [{parents: bit * math.log(2) for parents, bit in of_node.items()} for of_node in bits]
+    found = posterior_of_scores(table_of(scores), marginals=False).log_mass
+    assert found == pytest.approx(math.log(oracle.mass_by_layers(weights)), rel=1e-14, abs=1e-12)
+
+
+def test_the_oracle_of_the_sum():
+    assert [
+        oracle.mass_by_layers([dict.fromkeys(range(1 << n), 0) | equal(n, v) for v in range(n)]) for n in (1, 2, 3, 4)
+    ] == [
+        1,
+        3,
+        25,
+        543,
+    ]
+
+
+def equal(n, v):
+    return {sum(1 << p for p in parents): 1 for parents in oracle.all_parent_sets(n, v)}
+
+
+def equal_edges_mass(n, edge):
+    """The sum of edge^(number of edges) over all networks on n nodes, exact."""
+    mass = [Fraction(1)]
+    for m in range(1, n + 1):
+        terms = ((-1) ** (k + 1) * math.comb(m, k) * (1 + edge) ** (k * (m - k)) * mass[m - k] for k in range(1, m + 1))
+        mass.append(sum(terms))
+    return mass[n]
+
+
+def no_parents_mass(n, edge):
+    """The same over the networks in which one given node has no parents."""
+    without, mass = [equal_edges_mass(m, edge) for m in range(n)], [Fraction(1)]
+    for m in range(1, n):
+        as_sink = ((-1) ** k * math.comb(m, k) * (1 + edge) ** (k * (m - k)) * without[m - k] for k in range(m + 1))
+        other = (
+            (-1) ** (k + 1) * math.comb(m, k) * (1 + edge) ** (k * (m - k + 1)) * mass[m - k] for k in range(1, m + 1)
+        )
+        mass.append(sum(as_sink) + sum(other))
+    return mass[n - 1]
+
+
+@pytest.mark.parametrize(("bits", "tolerance"), [(0, 1e-13), (1, 1e-13), (3, 1e-12), (8, 1e-10), (30, 1e-10)])
+def test_many_nodes_that_differ_in_nothing(bits, tolerance):
+    """From dense networks, where nothing cancels, to sparse ones, where nearly everything does."""
+    n = 12
+    masks = np.arange(1 << n, dtype=np.uint64)
+    of_node = [masks[masks >> np.uint64(v) & np.uint64(1) == 0] for v in range(n)]
+    scores = [np.array([-bits * math.log(2) * int(mask).bit_count() for mask in listed]) for listed in of_node]
+    table = ScoreTable.from_arrays(
+        [f"v{v}" for v in range(n)],
+        np.repeat(np.arange(n), [len(listed) for listed in of_node]),
+        np.concatenate(scores),
+        np.concatenate(of_node)[:, None],
+        {"epsilon": 0.0},
+    )
+    posterior = posterior_of_scores(table)
+    exact = equal_edges_mass(n, Fraction(1, 2**bits))
+    with localcontext() as context:
+        context.prec = 40
+        expected = (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()
+        assert abs(Decimal(posterior.log_mass) - expected) < tolerance
+    assert posterior.rounding_error < tolerance
+    assert posterior.log_mass_bound == posterior.log_mass  # all sets are listed, whatever epsilon
+    probabilities = posterior.parent_sets.probabilities[table.offsets[:-1]]  # of no parents: among the best, the first
+    expected = no_parents_mass(n, Fraction(1, 2**bits)) / exact
+    np.testing.assert_allclose(probabilities, float(expected), rtol=0, atol=tolerance)
+    edges = posterior.edge_probabilities().to_numpy()[~np.eye(n, dtype=bool)]
+    np.testing.assert_allclose(edges, edges[0], rtol=0, atol=tolerance)
+    paths = posterior.ancestor_probabilities().to_numpy()[~np.eye(n, dtype=bool)]
+    np.testing.assert_allclose(paths, paths[0], rtol=0, atol=tolerance)
+    assert (paths >= edges - tolerance).all()
+
+
+def test_the_number_of_networks_on_ten_nodes():
+    scores = [dict.fromkeys(oracle.all_parent_sets(10, v), 0.0) for v in range(10)]
+    posterior = posterior_of_scores(table_of(scores), marginals=False)
+    assert posterior.log_mass == pytest.approx(math.log(4175098976430598143), rel=1e-15)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_the_order_of_the_nodes_does_not_matter(seed):
+    """Nodes are split into two kinds by their order, and treated very differently."""
+    rng = np.random.default_rng(seed)
+    n = 9
+    scores = [
+        {parents: -10 * rng.random() for size in range(4) for parents in combinations(sorted({*range(n)} - {v}), size)}
+        for v in range(n)
+    ]
+    order = rng.permutation(n).tolist()
+    place = {old: new for new, old in enumerate(order)}
+    turned = [{tuple(sorted(place[p] for p in parents)): s for parents, s in scores[old].items()} for old in order]
+    one, other = posterior_of_scores(table_of(scores)), posterior_of_scores(table_of(turned))
+    assert one.log_mass == pytest.approx(other.log_mass, rel=1e-13)
+    for name in ("edge_probabilities", "ancestor_probabilities"):
+        mine, theirs = getattr(one, name)().to_numpy(), getattr(other, name)().to_numpy()
+        np.testing.assert_allclose(mine[np.ix_(order, order)], theirs, rtol=0, atol=1e-11)
+
+
+# ----------------------------------------------------------------- from data
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_from_data_with_constraints_and_prior(draws):
+    table = draws.draw(strategies.coded_tables(max_columns=4, max_rows=25))
+    constraints = draws.draw(strategies.constraints(table))
+    prior = draws.draw(strategies.priors(table.n))
+    score = draws.draw(st.sampled_from([BIC(), BDeu(1.0)]))
+    costs = naive_costs(table, score, constraints, prior)
+    scores = [{parents: -cost for parents, cost in of_node.items()} for of_node in costs]
+    named = as_names(constraints)
+    posterior = exact_posterior(table.dataset(), score=score, prior=prior, **named)
+    log_mass, _, paths = by_definition(scores)
+    assert posterior.log_mass == pytest.approx(log_mass, rel=1e-9, abs=1e-8)
+    assert posterior.log_mass_bound == pytest.approx(posterior.log_mass, abs=1e-12)
+    np.testing.assert_allclose(posterior.ancestor_probabilities(), paths, rtol=0, atol=1e-7)
+
+
+def as_names(constraints):
+    """Options in positions with the names of `CodedTable.dataset`."""
+    named = dict(constraints)
+    for key in ("required_edges", "forbidden_edges"):
+        if key in named:
+            named[key] = [(f"v{p}", f"v{c}") for p, c in named[key]]
+    if "tiers" in named:
+        named["tiers"] = [[f"v{v}" for v in tier] for tier in named["tiers"]]
+    if isinstance(named.get("max_parents"), dict):
+        named["max_parents"] = {f"v{v}": limit for v, limit in named["max_parents"].items()}
+    return named
+
+
+@given(strategies.functional_tables(max_columns=5), st.sampled_from([0.0, 0.5, 2.0, 6.0, 15.0]))
+@settings(max_examples=25)
+def test_what_pruning_loses_is_bounded(table, epsilon):
+    everything = exact_posterior(table.dataset()).log_mass
+    pruned = posterior_of_scores(score_parent_sets(table.dataset(), epsilon=epsilon))
+    assert pruned.log_mass <= everything + 1e-9
+    assert everything <= pruned.log_mass_bound + 1e-9
+
+
+def test_scores_of_unknown_origin_bound_nothing():
+    posterior = posterior_of_scores(table_of([{(): 0.0}, {(): -1.0, (0,): 0.0}]))
+    assert posterior.log_mass_bound is None
+    with pytest.warns(CredibnWarning, match="do not say for which epsilon"):
+        again = exact_posterior(table_of([{(): 0.0}, {(): -1.0, (0,): 0.0}]))
+    assert again.log_mass == posterior.log_mass
+
+
+def test_constant_columns_do_not_count():
+    rng = np.random.default_rng(1)
+    varying = rng.integers(0, 2, (50, 3))
+    wide = np.column_stack([np.zeros((50, 40), dtype=int), varying, np.zeros((50, 30), dtype=int)])
+    small = exact_posterior(varying)
+    with pytest.warns(CredibnWarning, match="constant"):
+        large, found = exact_posterior(wide), learn(wide)
+    assert found.posterior_share == pytest.approx(learn(varying).posterior_share, rel=1e-12)
+    assert large.log_mass_bound == pytest.approx(large.log_mass, abs=1e-12)
+    assert large.log_mass == pytest.approx(small.log_mass, rel=1e-13)
+    assert large.n_variables == 73
+    edges = large.edge_probabilities().to_numpy()
+    np.testing.assert_allclose(edges[40:43, 40:43], small.edge_probabilities(), atol=1e-12)
+    assert edges.sum() == pytest.approx(edges[40:43, 40:43].sum())
+    np.testing.assert_allclose(
+        large.ancestor_probabilities().iloc[40:43, 40:43], small.ancestor_probabilities(), atol=1e-12
+    )
+    assert large.parent_set_probabilities(0)["probability"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("data", [[[1]], [[1, 2, 3]], [[0, 0], [0, 0]]], ids=str)
+def test_nothing_that_varies(data):
+    with pytest.warns(CredibnWarning, match="constant"):
+        posterior, found = exact_posterior(np.array(data)), learn(np.array(data))
+    assert posterior.log_mass == pytest.approx(found.optimal_score)
+    assert found.posterior_share == 1.0
+    assert found.share_statement == "It holds more than 99.9 % of the posterior probability of all networks."
+    assert posterior.edge_probabilities().to_numpy().sum() == 0.0
+    assert posterior.rounding_error == 0.0
+
+
+def test_continuous_data_and_finished_scores(tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(40, 1))
+    data = np.hstack([x, x + rng.normal(size=(40, 1)), rng.normal(size=(40, 2))])
+    direct = exact_posterior(data, score="bge")
+    table = score_parent_sets(data, score="bge", epsilon=epsilon_for_all(4))
+    write_scores(table, tmp_path / "some.scores")
+    assert exact_posterior(scores=tmp_path / "some.scores").log_mass == direct.log_mass
+    assert exact_posterior(table).log_mass == direct.log_mass
+    scores = [{parents: -cost for parents, cost in of_node.items()} for of_node in table_costs(table)]
+    assert_matches(direct, scores, by_definition(scores))
+
+
+# ----------------------------------------------------------------- limits
+
+
+def test_too_many_variables():
+    wide = np.random.default_rng(0).integers(0, 2, (40, 25))
+    for call in (lambda: exact_posterior(wide), lambda: learn(wide, max_parents=1, epsilon=0.0, posterior_share=True)):
+        with pytest.raises(TooLargeError, match=r"25 variables can have edges; .* 24 at most"):
+            call()
+    assert learn(wide, max_parents=1, epsilon=0.0).posterior_share is None
+
+
+def test_memory_is_predicted_and_limited():
+    with pytest.raises(TooLargeError, match=r"needs .* GiB, and may have"):
+        posterior_of_scores(table_of([{(): 0.0, (1,): 0.0}, {(): 0.0}]), memory_limit=1000)
+    sizes = [estimate_posterior(n).memory_bytes for n in (10, 20, 24)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] < 5 << 30
+    assert estimate_posterior(20, marginals=False).memory_bytes < sizes[1]
+    assert estimate_posterior(5).n_steps == 243
+
+
+def test_stopped():
+    data = sample_asia()
+    with pytest.raises(KeyboardInterrupt):
+        exact_posterior(data, progress=lambda stage, fraction: stage != "posterior")
+    with pytest.raises(TimeLimitError, match="time limit struck"):
+        exact_posterior(data, time_limit=1e-9)
+    stages = []
+    found = learn(data, progress=lambda stage, fraction: stages.append(stage) or stage != "posterior")
+    assert "posterior" in stages
+    assert found.complete  # the search was over: only the share is missing
+    assert found.posterior_share is None
+    seen = []
+    exact_posterior(data, progress=lambda stage, fraction: seen.append((stage, fraction)))
+    assert ("posterior", 0.0) in seen
+
+
+def test_marginals_that_were_not_asked_for():
+    posterior = exact_posterior(sample_asia(), marginals=False)
+    assert (posterior.parent_sets, posterior.ancestors, posterior.rounding_error) == (None, None, None)
+    for call in (posterior.edge_probabilities, posterior.adjacency_probabilities, posterior.ancestor_probabilities):
+        with pytest.raises(OptionError, match="marginals=True"):
+            call()
+
+
+def test_scores_too_far_apart():
+    with pytest.raises(OptionError, match="span more than 5e\\+08 nats"):
+        posterior_of_scores(table_of([{(): 0.0}, {(): -1e9, (0,): 0.0}]))
+
+
+def test_a_posterior_cannot_be_changed():
+    posterior = exact_posterior(sample_asia())
+    for array in (posterior.ancestors, posterior.parent_sets.probabilities):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+    assert isinstance(posterior, Posterior)
+    assert json.dumps(dict(posterior.provenance))
+
+
+def test_the_core_refuses_what_it_cannot_sum():
+    offsets, scores = np.array([0, 1, 2]), np.zeros(2)
+    masks = np.zeros(2, dtype=np.uint64)
+    for wrong in (
+        (np.array([0, 2, 1]), scores, masks),
+        (np.array([0, 1]), scores, masks),
+        (np.arange(27), np.zeros(26), np.zeros(26, dtype=np.uint64)),
+        (offsets, scores, np.array([1, 0], dtype=np.uint64)),
+        (offsets, scores, np.array([4, 0], dtype=np.uint64)),
+        (np.array([0, 0, 2]), scores, masks),
+        (np.array([0, 2, 2]), np.array([0.0, -1e9]), np.array([0, 2], dtype=np.uint64)),
+        (np.array([0, 1, 2]), np.array([0.0, np.nan]), masks),
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            _core.sum_networks(*wrong, True, None)
+
+
+# ----------------------------------------------------------------- the share of a credible set
+
+
+def averaged_edges(found):
+    """Edge probabilities within a credible set, from the list of its networks."""
+    edges, total = np.zeros((len(found.names),) * 2), 0.0
+    for masks, scores in found.networks_masks():
+        weights = np.exp(scores - found.optimal_score)
+        bits = masks[:, :, :1] >> np.arange(len(found.names), dtype=np.uint64) & np.uint64(1)
+        edges += np.einsum("k,kcp->pc", weights, bits.astype(float))
+        total += weights.sum()
+    return edges / total
+
+
+def test_averages_approach_the_posterior_as_the_set_grows():
+    data = sample_asia().select(["asia", "tub", "smoke", "lung", "bronc", "either"])
+    exact = exact_posterior(data, score="bdeu").edge_probabilities().to_numpy()
+    shares, differences = [], []
+    for bayes_factor in (3, 20, 150, 1e4, 1e6):
+        found = learn(data, score="bdeu", bayes_factor=bayes_factor)
+        shares.append(found.posterior_share)
+        differences.append(np.abs(averaged_edges(found) - exact).max())
+        assert differences[-1] <= 1 - shares[-1] + 1e-9
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] <= 1
+    assert 1 - shares[-1] < 1e-3
+    assert differences[-1] < 1e-3 < differences[0]
+
+
+@pytest.mark.parametrize(("name", "score"), [("tictactoe", "bic"), ("tictactoe", "bdeu"), ("wine", "bic")])
+def test_shares_of_real_data(shared_data, name, score):
+    posterior = exact_posterior(shared_data / f"{name}.csv", score=score)
+    assert posterior.rounding_error < 1e-12
+    shares = []
+    for bayes_factor in (3, 20, 150):
+        found = learn(shared_data / f"{name}.csv", score=score, bayes_factor=bayes_factor)
+        assert found.log_total_mass == pytest.approx(posterior.log_mass, rel=1e-12)
+        shares.append(found.posterior_share)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] <= shares[-1] <= 1
+
+
+@pytest.mark.parametrize("unit", ["classes", "networks"])
+def test_log_mass_is_that_of_the_networks(unit):
+    found = learn(tic_tac_toe(), bayes_factor=150, unit=unit)
+    total = math.fsum(
+        math.exp(score - found.optimal_score) for _, scores in found.networks_masks() for score in scores.tolist()
+    )
+    assert found.log_mass == pytest.approx(found.optimal_score + math.log(total), rel=1e-13)
+    assert found.posterior_share == pytest.approx(0.9982558592, rel=1e-9)
+    assert "They hold 99.8 % of the posterior probability of all networks." in found.summary()
+
+
+def test_when_the_share_is_computed():
+    data = sample_asia()
+    assert learn(data, posterior_share=False).posterior_share is None
+    assert "they hold was not computed." in learn(data, posterior_share=False).summary()
+    share = learn(data).posterior_share
+    assert learn(data, posterior_share=True).posterior_share == share
+    assert k_best_networks(data, 35).posterior_share == pytest.approx(share, rel=1e-12)
+    with pytest.raises(OptionError, match="posterior_share is 'yes'; it must be True, False or None"):
+        learn(data, posterior_share="yes")
+    limited = learn(data, max_parents=1)
+    assert limited.share_statement.endswith("of all networks that obey the constraints.")
+    single = k_best_networks(data, 1)
+    assert single.share_statement.startswith("It holds ")
+
+
+def test_scores_that_were_pruned_too_much_tell_no_share():
+    data = sample_asia()
+    table = score_parent_sets(data, bayes_factor=20)
+    assert learn(table).posterior_share is None
+    with pytest.raises(OptionError, match=r"pruned for epsilon 2\.996: score with epsilon=44, give"):
+        learn(table, posterior_share=True)
+    ample = score_parent_sets(data, epsilon=44)
+    assert learn(ample).posterior_share == pytest.approx(learn(data).posterior_share, rel=1e-12)
+    unknown = ScoreTable(ample.names, ample.offsets, ample.scores, ample.masks, {"score_equivalent": True})
+    with pytest.warns(CredibnWarning, match="do not say for which epsilon"):
+        found = learn(unknown)
+    assert found.share_statement.endswith("of all networks made of the parent sets given.")
+
+
+def test_searched_nodes_are_those_with_a_possible_edge():
+    assert searched_nodes(table_of([{(): 0.0}, {(): 0.0}, {(): 0.0, (3,): 0.0}, {(): 0.0}, {(1,): 0.0}])) == [
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_a_saved_set_keeps_its_share(tmp_path):
+    found = learn(sample_asia())
+    found.save(tmp_path / "some.credibn")
+    again = CredibleSet.load(tmp_path / "some.credibn")
+    assert again.log_total_mass == found.log_total_mass is not None
+    assert again.posterior_share == found.posterior_share
+
+
+def test_command_line(tmp_path):
+    pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
+    expected = learn(sample_asia()).posterior_share
+
+    def facts(*words):
+        result = CliRunner().invoke(app, ["learn", str(tmp_path / "clinic.csv"), "--json", *words])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    assert facts()["posterior_share"] == pytest.approx(expected, rel=1e-12)
+    assert facts("--posterior-share")["posterior_share"] == pytest.approx(expected, rel=1e-12)
+    assert facts("--no-posterior-share")["posterior_share"] is None
+    text = CliRunner().invoke(app, ["learn", str(tmp_path / "clinic.csv")]).stdout
+    assert f"They hold {100 * expected:.1f} % of the posterior probability of all networks." in text
+
+
+def test_agrees_with_the_exhaustive_search_of_pgmpy():
+    frame = sample_asia().select(["smoke", "lung", "bronc", "dysp"]).to_pandas().astype("category")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # theirs
+        from pgmpy import estimators
+
+        listed = estimators.ExhaustiveSearch(frame, scoring_method=estimators.BIC(frame)).all_scores()
+    scores = np.array([score for score, _ in listed])
+    weights = np.exp(scores - scores.max())
+    edges = np.zeros((4, 4))
+    for weight, (_, network) in zip(weights / weights.sum(), listed, strict=True):
+        for parent, child in network.edges():
+            edges[frame.columns.get_loc(parent), frame.columns.get_loc(child)] += weight
+    posterior = exact_posterior(frame)
+    assert posterior.log_mass == pytest.approx(scores.max() + math.log(weights.sum()), rel=1e-12)
+    np.testing.assert_allclose(posterior.edge_probabilities(), edges, rtol=0, atol=1e-10)
