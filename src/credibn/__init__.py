@@ -10,7 +10,14 @@ from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.learning import exact_posterior, k_best_classes, k_best_networks, learn
-from credibn.models import BayesianNetwork, fit_network, read_network, write_network
+from credibn.models import (
+    AveragedModel,
+    BayesianNetwork,
+    average_models,
+    fit_network,
+    read_network,
+    write_network,
+)
 from credibn.posterior import Posterior
 from credibn.scores import (
     AIC,
@@ -37,6 +44,7 @@ __all__ = [
     "AIC",
     "BIC",
     "CPDAG",
+    "AveragedModel",
     "BDeu",
     "BGe",
     "BayesianNetwork",
@@ -56,6 +64,7 @@ __all__ = [
     "ScoringEstimate",
     "SetScore",
     "UniformPrior",
+    "average_models",
     "estimate_scoring",
     "exact_posterior",
     "fit_network",

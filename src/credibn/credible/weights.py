@@ -58,9 +58,7 @@ def weigh(table: ScoreTable, rows: Rows, prior: Prior) -> WeightedRows:
     if isinstance(prior, (UniformPrior, EdgePenalty, EdgeLogOdds)):
         return _with_structure_prior(table, rows, prior)
     if not isinstance(prior, str) or prior not in ("networks", "classes"):
-        raise OptionError(
-            f'prior is {prior!r}; give "networks", "classes" or a structure prior such as EdgePenalty(1)'
-        )
+        raise OptionError(f'prior is {prior!r}; give "networks", "classes" or a structure prior such as EdgePenalty(1)')
     if prior == "networks":
         return WeightedRows(rows, shares(rows.scores + rows.log_sizes))
     if rows.class_of is None:

@@ -10,7 +10,7 @@ from credibn.data.states import MAX_STATES, check_declared
 from credibn.data.suggesting import suggestion
 from credibn.errors import OptionError
 
-__all__ = ["MISSING_TEXTS", "ReadOptions", "check_options"]
+__all__ = ["MISSING_TEXTS", "ReadOptions", "check_options", "missing_texts"]
 
 MISSING_TEXTS = ("NA", "NaN", "nan", "null", "NULL", "?")
 """Fields of a text file that are missing values, beside the empty field."""
@@ -71,7 +71,7 @@ def check_options(
         declared,
         weights,
         missing,
-        _missing_texts(missing_values, is_text_file),
+        missing_texts(missing_values, is_text_file),
         rules,
         max_states,
         rule_for_floats,
@@ -86,7 +86,14 @@ def _check_choice(option: str, value: object, choices: Sequence[str]) -> None:
         raise OptionError(f"{option} is {value!r}: choose one of {', '.join(map(repr, choices))}")
 
 
-def _missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> tuple[str, ...]:
+def missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> tuple[str, ...]:
+    """Return the texts that stand for a missing value: by default, those that are common in text files.
+
+    Examples
+    --------
+    >>> missing_texts(["-9"], is_text_file=True)
+    ('-9',)
+    """
     if missing_values is None:
         return MISSING_TEXTS if is_text_file else ()
     texts = () if isinstance(missing_values, str) else tuple(missing_values)

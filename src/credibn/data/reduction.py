@@ -15,7 +15,7 @@ from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
 from credibn.errors import DataError
 
-__all__ = ["TABLE", "reduce_rows", "resolve_missing"]
+__all__ = ["TABLE", "cleaned_column", "reduce_rows", "resolve_missing"]
 
 TABLE = "distinct_rows"
 """Table of the workspace with columns ``c0, c1, ...`` and the number of rows ``n``."""
@@ -42,7 +42,7 @@ def reduce_rows(
         If a text file breaks off or a line does not fit the header.
     """
     kinds = source.relation.types
-    columns = [f"{_cleaned(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
+    columns = [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
     if weights is not None:
         columns.append(f"{_weight_text(source, weights)} AS weight_text")
         columns.append(f"TRY_CAST(c{weights}::VARCHAR AS DOUBLE) AS weight")
@@ -64,8 +64,14 @@ def reduce_rows(
         raise DataError(f"the weights add up to {n_rows}, more than 64 bits hold: divide them by a common factor")
 
 
-def _cleaned(name: str, column: str, kind: Any) -> str:
-    """Return SQL that gives the column one of a few types, and NULL for each missing value."""
+def cleaned_column(name: str, column: str, kind: Any) -> str:
+    """Return SQL that gives the column one of a few types, and NULL for each missing value.
+
+    Raises
+    ------
+    DataError
+        If the type is neither a category nor a number.
+    """
     if kind.id in _AS_THEY_ARE:
         return column
     if kind.id in ("float", "double"):

@@ -1,5 +1,6 @@
 """Bayesian networks with parameters: fitting, sampling, files and exports."""
 
+from credibn.models.averaging_networks import average_models
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif import read_bif, write_bif
 from credibn.models.exchange import from_pgmpy, from_pyagrum
@@ -13,13 +14,16 @@ from credibn.models.local_models import (
     log_conditionals_of_states,
 )
 from credibn.models.network_files import read_network, write_network
+from credibn.models.prediction import AveragedModel
 
 __all__ = [
+    "AveragedModel",
     "BayesianNetwork",
     "GaussianDiscriminant",
     "LinearGaussian",
     "LocalModel",
     "TableModel",
+    "average_models",
     "fit_local_model",
     "fit_network",
     "from_pgmpy",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import TopologicalSorter
@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credibn.errors import OptionError
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, LocalModel, TableModel
@@ -17,7 +18,9 @@ from credibn.scores.constraints import find_cycle, position_of
 
 if TYPE_CHECKING:  # networkx and pandas take a while to import: only those who ask for a graph or a frame wait
     from networkx import DiGraph
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
+
+    from credibn.models.prediction import AveragedModel
 
 __all__ = ["BayesianNetwork"]
 
@@ -197,6 +200,30 @@ class BayesianNetwork:
             labels = ["intercept", *(self.names[v] for v in model.continuous_parents), "variance"]
             columns = pd.Index(labels, name=self.names[child])
         return pd.DataFrame(np.array(values), index=self._cells(discrete), columns=columns)
+
+    def predict_proba(self, data: Any, target: str | int | Iterable[str | int], **row_options: Any) -> DataFrame:
+        """Return the probability of each state of a target given the other columns: see `AveragedModel`."""
+        return self._model.predict_proba(data, target, **row_options)
+
+    def predict(
+        self, data: Any, target: str | int | Iterable[str | int], **row_options: Any
+    ) -> Series[Any] | DataFrame:
+        """Return the most probable state, or the mean, of a target given the other columns: see `AveragedModel`."""
+        return self._model.predict(data, target, **row_options)
+
+    def impute(self, data: Any, **row_options: Any) -> DataFrame:
+        """Return the rows with each missing cell filled: see `AveragedModel`."""
+        return self._model.impute(data, **row_options)
+
+    def log_likelihood(self, data: Any, **row_options: Any) -> NDArray[np.float64]:
+        """Return the natural log of the probability, or density, of each row: see `AveragedModel`."""
+        return self._model.log_likelihood(data, **row_options)
+
+    @cached_property
+    def _model(self) -> AveragedModel:
+        from credibn.models.prediction import model_of_network  # which knows this class
+
+        return model_of_network(self)
 
     def _cells(self, discrete: tuple[int, ...]) -> Any:
         """Return the cells of discrete variables as an index, the last variable changing fastest."""

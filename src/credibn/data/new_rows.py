@@ -1,0 +1,309 @@
+"""Read rows that a fitted model is to be applied to: in their order, encoded with the states of the training table.
+
+A `Dataset` keeps distinct rows with counts and finds states in the data. Rows to be predicted need neither: each is
+answered in its place, and a value that the model has never heard of is an error, not a new state. Missing values are
+part of the task, so they are kept, as code -1 or as NaN. Cost: one scan of the table, memory for all its rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from credibn.data.dataset import Dataset
+from credibn.data.options import missing_texts
+from credibn.data.reduction import cleaned_column
+from credibn.data.sources import Source, open_source, reading, workspace
+from credibn.data.suggesting import suggestion
+from credibn.errors import DataError
+
+__all__ = ["MISSING_CODE", "NewRows", "read_rows"]
+
+MISSING_CODE = -1
+"""The code of a missing value of a discrete column."""
+
+_SHOWN_STATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """Rows in their order, encoded with the states of a model; made by `read_rows`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables of the model, in its order.
+    states : tuple
+        For each variable its state labels in code order, or None for a continuous one.
+    columns : tuple of ndarray
+        One read-only array for each variable: int64 codes, -1 where missing, or float64, NaN where missing.
+    is_given : tuple of bool
+        Whether the table has a column of this name; where not, all its values are missing.
+    index : pandas.Index or None
+        The row labels, where the table is a pandas DataFrame.
+
+    Examples
+    --------
+    >>> rows = read_rows(pa.table({"wet": ["yes", None]}), ["rain", "wet"], [("no", "yes"), ("no", "yes")])
+    >>> rows.columns
+    (array([-1, -1]), array([ 1, -1]))
+    >>> rows.is_missing
+    array([[ True, False],
+           [ True,  True]])
+    """
+
+    names: tuple[str, ...]
+    states: tuple[tuple[object, ...] | None, ...]
+    columns: tuple[NDArray[Any], ...]
+    is_given: tuple[bool, ...]
+    index: Any = None
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Whether each cell is missing, shape (rows, variables)."""
+        missing = [
+            np.isnan(column) if labels is None else column == MISSING_CODE
+            for column, labels in zip(self.columns, self.states, strict=True)
+        ]
+        return np.column_stack(missing)
+
+
+def read_rows(
+    data: str | os.PathLike[str] | Any,
+    names: Sequence[str],
+    states: Sequence[Sequence[object] | None],
+    cuts: Mapping[str, Sequence[float]] | None = None,
+    *,
+    missing_values: Iterable[str] | None = None,
+    ignore_extra: bool = False,
+    unread: Iterable[str] = (),
+) -> NewRows:
+    """Read a table of new rows with the states of a model.
+
+    Columns go by name and come in any order; those of a NumPy array without names go by position, in the order of
+    ``names``. A column that is absent has only missing values. Values go by label: the codes of a categorical type
+    mean nothing here. A field of a text file is the state that is written like it.
+
+    Parameters
+    ----------
+    data : path, DataFrame, Arrow table, NumPy array or DuckDB relation
+        What `read_data` takes, except a Dataset, which does not keep the order of rows. No rows are fine.
+    names, states : sequence
+        The variables of the model and their state labels in code order, None for a continuous variable.
+    cuts : mapping of str to sequence of float, optional
+        Cut points of the variables that were discretised: their columns hold numbers, or labels of the intervals.
+    missing_values : iterable of str, optional
+        See `read_data`. A text that is a state of its column is never missing, and where None is a state
+        (``missing="state"``), a missing value is that state.
+    ignore_extra : bool
+        Whether columns that the model does not have are left out; by default they are an error.
+    unread : iterable of str
+        Variables whose column, if it is there, is not looked at: all its values count as missing.
+
+    Returns
+    -------
+    NewRows
+
+    Raises
+    ------
+    DataError
+        For a column or a value that the model does not know, with the row (from 1) and a suggestion.
+    FileFormatError
+        If a file cannot be read in the format of its ending.
+    OptionError
+        If ``missing_values`` is no list of strings.
+
+    Examples
+    --------
+    >>> table = pa.table({"age": [70, None], "smoke": ["no", "yes"]})
+    >>> rows = read_rows(table, ["smoke", "age"], [("yes", "no"), ("<18", "18..65", ">=65")], {"age": [18, 65]})
+    >>> rows.columns
+    (array([1, 0]), array([ 2, -1]))
+    """
+    if isinstance(data, Dataset):
+        raise DataError("a Dataset does not keep the order of rows: give the table that it was read from")
+    variables = tuple(names)
+    labels = tuple(None if known is None else tuple(known) for known in states)
+    with workspace() as connection:
+        connection.execute("SET preserve_insertion_order = true")
+        source = open_source(data, connection)
+        position_of = _positions(data, source, variables, ignore_extra)
+        given = tuple(name in position_of for name in variables)
+        position_of = {name: at for name, at in position_of.items() if name not in set(unread)}
+        texts = missing_texts(missing_values, source.is_text_file)
+        table = _fetch(connection, source, sorted(position_of.values()))
+    columns = []
+    for name, known in zip(variables, labels, strict=True):
+        at = position_of.get(name)
+        if at is None:
+            columns.append(_all_missing(len(table), known))
+            continue
+        values = table.column(f"c{at}").combine_chunks()
+        cell = _Column(name, known, (cuts or {}).get(name), texts, source.is_text_file)
+        columns.append(cell.encode(values, source.declared[at]))
+    return NewRows(variables, labels, tuple(columns), given, _pandas_index(data))
+
+
+def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extra: bool) -> dict[str, int]:
+    """Return the position in the table of each variable that is there."""
+    if isinstance(data, np.ndarray) and data.dtype.names is None:
+        if len(source.names) != len(names):
+            raise DataError(
+                f"the array has {len(source.names)} columns and the model {len(names)} variables: give a column for "
+                "each, in the order of the model (NaN or None where unknown), or a DataFrame with names"
+            )
+        return {name: at for at, name in enumerate(names)}
+    extra = [name for name in source.names if name not in names]
+    if extra and not ignore_extra:
+        more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
+        raise DataError(
+            f"the model has no column {extra[0]!r}{more} ({suggestion(extra[0], names)}): rename or drop it, or pass "
+            "ignore_extra=True"
+        )
+    return {name: at for at, name in enumerate(source.names) if name in names}
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, source: Source, positions: Sequence[int]) -> pa.Table:
+    """Return the columns in few types, NULL where missing, and rows in their order."""
+    kinds = source.relation.types
+    # A row number keeps the number of rows where the model has none of the columns.
+    parts = ["true AS row"] + [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in positions]
+    with reading(source.is_text_file):
+        return source.relation.project(", ".join(parts)).to_arrow_table()
+
+
+def _all_missing(n_rows: int, states: tuple[object, ...] | None) -> NDArray[Any]:
+    return np.full(n_rows, np.nan) if states is None else np.full(n_rows, MISSING_CODE, dtype=np.int64)
+
+
+def _pandas_index(data: object) -> Any:
+    return data.index if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "index") else None
+
+
+@dataclass(frozen=True)
+class _Column:
+    """How to encode one column."""
+
+    name: str
+    states: tuple[object, ...] | None
+    cuts: Sequence[float] | None
+    missing_texts: tuple[str, ...]
+    is_text_file: bool
+
+    def encode(self, values: Any, declared: tuple[object, ...] | None) -> NDArray[Any]:
+        """Return the codes or numbers of an Arrow array; where a type declares states, it holds codes into them."""
+        distinct, place = _distinct(values, declared)
+        if self.states is None:
+            return np.append(self._numbers(distinct, place, "continuous"), np.nan)[place]
+        of_missing = self.states.index(None) if None in self.states else MISSING_CODE
+        codes = self._interval_codes(distinct, place) if self._holds_numbers(distinct) else None
+        if codes is None:
+            codes = self._label_codes(distinct, place)
+        codes[codes == MISSING_CODE] = of_missing
+        encoded: NDArray[np.int64] = np.append(codes, of_missing)[place]
+        return encoded
+
+    def _is_missing(self, value: object) -> bool:
+        is_state = self.states is not None and value in self.states
+        return isinstance(value, str) and value in self.missing_texts and not is_state
+
+    def _holds_numbers(self, distinct: Sequence[Any]) -> bool:
+        """Whether a discretised column holds numbers; otherwise it holds labels of the intervals."""
+        if self.cuts is None:
+            return False
+        known = set(self.states or ())
+        return not any(isinstance(value, str) and value in known for value in distinct)
+
+    def _interval_codes(self, distinct: Sequence[Any], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        numbers = self._numbers(distinct, place, "cut into intervals")
+        codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="right").astype(np.int64)
+        codes[np.isnan(numbers)] = MISSING_CODE
+        return codes
+
+    def _label_codes(self, distinct: Sequence[Any], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        assert self.states is not None
+        code_of = {label: code for code, label in enumerate(self.states)}
+        if self.is_text_file:  # a text file knows only text
+            code_of = {str(label): code for label, code in code_of.items() if label is not None} | code_of
+        codes = np.empty(len(distinct), dtype=np.int64)
+        for at, value in enumerate(distinct):
+            if self._is_missing(value):
+                codes[at] = MISSING_CODE
+            elif value in code_of:
+                codes[at] = code_of[value]
+            else:
+                raise DataError(self._unknown(value, _first_row(place, at)))
+        return codes
+
+    def _unknown(self, value: object, row: int) -> str:
+        assert self.states is not None
+        near = [label for label in self.states if str(label) == str(value)]
+        if near:
+            kind = type(near[0]).__name__
+            fix = f"the model knows {near[0]!r}, of another type; convert the column to {kind}"
+        else:
+            texts = [label for label in self.states if isinstance(label, str)]
+            fix = suggestion(value, texts) if isinstance(value, str) and texts else "correct it, or make it missing"
+        shown = ", ".join(map(repr, self.states[:_SHOWN_STATES]))
+        more = f" and {len(self.states) - _SHOWN_STATES} more" if len(self.states) > _SHOWN_STATES else ""
+        return f"row {row}, column {self.name!r}: {value!r} is not among the states {shown}{more}: {fix}"
+
+    def _numbers(self, distinct: Sequence[Any], place: NDArray[np.int64], how: str) -> NDArray[np.float64]:
+        numbers = np.empty(len(distinct))
+        if all(type(value) in (int, float) for value in distinct):
+            numbers[:] = distinct
+            if np.isfinite(numbers).all():
+                return numbers
+        for at, value in enumerate(distinct):
+            number = np.nan if self._is_missing(value) else self._number(value)
+            if number is None or np.isinf(number):
+                raise DataError(
+                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r} is no finite number, and the "
+                    f"column is {how}: correct it, or make it missing"
+                )
+            numbers[at] = number
+        return numbers
+
+    def _number(self, value: Any) -> float | None:
+        if isinstance(value, bool) or (isinstance(value, str) and not self.is_text_file):
+            return None
+        try:
+            return float(value) + 0.0
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+
+def _distinct(values: Any, declared: tuple[object, ...] | None) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the distinct values and where each row's stands among them; one after the last where missing."""
+    coded = pc.dictionary_encode(values)
+    distinct = [_plain(value) for value in coded.dictionary.to_pylist()]
+    if declared is not None:
+        distinct = [declared[value] for value in distinct]
+    place = pc.fill_null(coded.indices, len(distinct)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return distinct, place
+
+
+def _plain(value: Any) -> Any:
+    """Return whole numbers of any width as integers, as `read_data` labels them."""
+    is_whole = hasattr(value, "to_integral_value")  # a decimal: only those without a fraction come this far
+    return int(value) if is_whole else value
+
+
+def _first_row(place: NDArray[np.int64], at: int) -> int:
+    """Return the number, from 1, of the first row with this value."""
+    return int(np.argmax(place == at)) + 1

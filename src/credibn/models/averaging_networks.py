@@ -1,0 +1,167 @@
+"""From a credible set and its training table to an `AveragedModel`: choose classes, fit their parent sets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.credible import CredibleSet
+from credibn.credible.rows import masks_of
+from credibn.data import Dataset, read_data
+from credibn.errors import OptionError
+from credibn.models.fitting import fit_local_model
+from credibn.models.local_models import LocalModel
+from credibn.models.mixture import Mixture
+from credibn.models.prediction import AveragedModel
+from credibn.scores.scoring import SCORES, resolve_score
+from credibn.scores.table import parent_positions
+
+__all__ = ["average_models"]
+
+
+def average_models(
+    found: CredibleSet,
+    data: Any,
+    *,
+    method: str = "posterior_mean",
+    equivalent_sample_size: float | None = None,
+    pseudo_rows: float = 1.0,
+    share: float = 0.99,
+    max_classes: int = 1000,
+    allow_other_data: bool = False,
+    **read_options: Any,
+) -> AveragedModel:
+    """Fit the networks of a credible set, for predictions that are averaged over them.
+
+    Classes are taken by decreasing weight, that is size times exp(score), until they hold `share` of the weight or
+    there are `max_classes`. One member of each is fitted: see `credibn.models.prediction` for why that is enough.
+
+    Parameters
+    ----------
+    found : CredibleSet
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+        The training table; with the same ``read_options`` as were given to `learn`.
+    method, pseudo_rows
+        How parameters are fitted: see `fit_network`.
+    equivalent_sample_size : float, optional
+        Weight of the prior of the discrete parameters; by default that of the BDeu score, if the set was found with
+        it, and otherwise 1.
+    share : float
+        The part of the posterior weight to use, above 0 and at most 1. The networks' weights are scaled to sum to 1.
+    max_classes : int
+        The most classes to use (networks, where both kinds of variables occur and the set lists single networks).
+    allow_other_data : bool
+        Whether the parameters may come from another table than the structures, with the same variables.
+
+    Returns
+    -------
+    AveragedModel
+        Its `share` tells what the classes used hold.
+
+    Raises
+    ------
+    OptionError
+        For an empty set, options out of range, other variables, or another table.
+    DataError, FileFormatError
+        See `read_data`.
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> from credibn.examples import sample_asia
+    >>> model = average_models(learn(sample_asia(), bayes_factor=20), sample_asia())
+    >>> model
+    AveragedModel(7 networks of 7 classes, 8 variables, share 0.9913)
+    >>> patient = sample_asia(3, seed=7)
+    >>> model.predict(patient, "lung").tolist()
+    ['no', 'no', 'no']
+    """
+    if not isinstance(found, CredibleSet):
+        raise OptionError(f"found is {found!r:.80}; give the CredibleSet that learn returns")
+    if not found.n_classes:
+        raise OptionError("the credible set is empty: there is nothing to average over")
+    _check_limits(share, max_classes)
+    dataset = _training_table(found, data, allow_other_data, read_options)
+    chosen, weights = _chosen_rows(found, dataset, share, max_classes)
+    size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
+    position_of = dict[tuple[int, tuple[int, ...]], int]()
+    models = list[LocalModel]()
+    masks = masks_of(found.score_table, found.rows.choices[chosen])
+    networks = np.empty((len(chosen), dataset.n_variables), dtype=np.intp)
+    for at, network in enumerate(masks):
+        for child, parents in enumerate(parent_positions(network)):
+            family = child, tuple(parents)
+            if family not in position_of:
+                position_of[family] = len(models)
+                models.append(
+                    fit_local_model(
+                        dataset,
+                        *family,
+                        method=method,
+                        equivalent_sample_size=size,
+                        pseudo_rows=pseudo_rows,
+                    )
+                )
+            networks[at, child] = position_of[family]
+    children = tuple(child for child, _ in position_of)
+    total = math.fsum(weights)
+    mixture = Mixture(dataset.states, children, tuple(models), networks, weights / total)
+    class_of = found.rows.class_of
+    n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
+    return AveragedModel(dataset.names, dataset.states, mixture, min(total, 1.0), n_classes, dataset.cuts)
+
+
+def _check_limits(share: object, max_classes: object) -> None:
+    is_number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
+    if not is_number or not 0 < share <= 1:  # type: ignore[operator]
+        raise OptionError(f"share is {share!r}; it must be a number above 0 and at most 1")
+    if isinstance(max_classes, bool) or not isinstance(max_classes, int | np.integer) or max_classes < 1:
+        raise OptionError(f"max_classes is {max_classes!r}; it must be a whole number, 1 or more")
+
+
+def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
+    score = found.score_table.provenance.get("score")
+    if not isinstance(data, Dataset) and score in SCORES:
+        read_options = {"columns": resolve_score(str(score), None).columns, **read_options}
+    dataset = read_data(data, **read_options)
+    if dataset.names != found.names:
+        different = sorted({*dataset.names} ^ {*found.names})
+        what = f"{different[0]!r} is in one only" if different else "they stand in another order"
+        raise OptionError(
+            f"the variables of the table are not those of the credible set ({what}): give the training table, read "
+            "with the options that learn was given"
+        )
+    fingerprint = found.provenance.get("data_fingerprint")
+    if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
+        raise OptionError(
+            "the table is not the one that the credible set was learned from, or was read with other options (states, "
+            "cut points, missing values): give the training table, or pass allow_other_data=True to fit the parameters "
+            "to this one"
+        )
+    return dataset
+
+
+def _default_sample_size(found: CredibleSet) -> float:
+    provenance = found.score_table.provenance
+    size = provenance.get("equivalent_sample_size") if provenance.get("score") == "bdeu" else None
+    return float(size) if isinstance(size, int | float) else 1.0
+
+
+def _chosen_rows(
+    found: CredibleSet, dataset: Dataset, share: float, max_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows of the set, the heaviest first, and their weights in the whole set."""
+    rows = found.rows
+    is_mixed = len(set(dataset.is_discrete)) > 1
+    if rows.class_of is not None and is_mixed:  # members of a class differ, and each is listed
+        first, weights = np.arange(len(rows)), np.exp(rows.scores - rows.scores[0])
+        weights = weights / weights.sum()
+    else:
+        first, weights = rows.first_rows, found.class_weights
+    order = np.argsort(-weights, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-12)) + 1
+    kept = order[: min(needed, max_classes, len(order))]
+    return first[kept], weights[kept]

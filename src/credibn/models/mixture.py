@@ -1,0 +1,104 @@
+"""Several networks over the same variables with their weights, sharing local models.
+
+Credible networks agree on most of their parent sets, so each distinct (child, parents) is fitted and evaluated once,
+and a network is a row of positions in the list of local models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.models.components import Structure, structure_of
+from credibn.models.local_models import LocalModel, log_conditional
+
+__all__ = ["Mixture", "row_blocks"]
+
+_NUMBERS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Networks with weights that sum to 1.
+
+    Attributes
+    ----------
+    states : tuple
+        For each variable its state labels in code order, or None for a continuous one.
+    children : tuple of int
+        The node that each local model belongs to.
+    local_models : tuple of LocalModel
+        Each pair of child and parents once.
+    networks : ndarray of intp, shape (k, n)
+        For each network and node, the position of its local model.
+    weights : ndarray of float64, shape (k,)
+    """
+
+    states: tuple[tuple[object, ...] | None, ...]
+    children: tuple[int, ...]
+    local_models: tuple[LocalModel, ...]
+    networks: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.networks, self.weights):
+            array.flags.writeable = False
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether all variables are discrete."""
+        return all(labels is not None for labels in self.states)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether all variables are continuous."""
+        return all(labels is None for labels in self.states)
+
+    def parents(self, network: int) -> list[tuple[int, ...]]:
+        """Return the parents of each node in one network."""
+        return [self.local_models[at].parents for at in self.networks[network]]
+
+    @cached_property
+    def structures(self) -> list[Structure]:
+        """The relations of the nodes of each network."""
+        return [structure_of(self.parents(network)) for network in range(len(self.weights))]
+
+    def blankets(self, target: int) -> dict[tuple[int, ...], float]:
+        """Return the weight of each set of local models that the target appears in: its own and its children's.
+
+        Given all other variables, the target depends on nothing else (Pearl 1988, the Markov blanket).
+        """
+        is_near = np.array(
+            [child == target or target in model.parents for child, model in self._families], dtype=np.bool_
+        )
+        weight_of = dict[tuple[int, ...], float]()
+        for row, near, weight in zip(self.networks, is_near[self.networks], self.weights.tolist(), strict=True):
+            key = tuple(row[near].tolist())
+            weight_of[key] = weight_of.get(key, 0.0) + weight
+        return weight_of
+
+    @cached_property
+    def _families(self) -> list[tuple[int, LocalModel]]:
+        return list(zip(self.children, self.local_models, strict=True))
+
+    def log_conditional(self, at: int, columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """Return the log probability or density of one local model for these values; see `log_conditional`."""
+        return log_conditional(self.local_models[at], self.children[at], columns)
+
+
+def row_blocks(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
+    """Return slices of the rows, so small that so many numbers for each row stay in memory.
+
+    Examples
+    --------
+    >>> list(row_blocks(5, 2**21))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    block = max(1, _NUMBERS_AT_ONCE // max(1, numbers_per_row))
+    for start in range(0, n_rows, block):
+        yield slice(start, min(start + block, n_rows))

@@ -1,0 +1,328 @@
+"""Predict, impute and judge new rows, averaged over a credible set.
+
+The data cannot tell the networks of a credible set apart, so a prediction from one of them is too sure of itself. Here
+each network k answers by itself, and the answers are averaged with the posterior weights w_k of the training table::
+
+    p(t | rest) = sum_k w_k p(t | rest, network k)
+
+Of each Markov equivalence class one member is fitted. Equivalent networks over variables that are all discrete, or all
+continuous, have the same joint distribution with the parameters of `credibn.models.fitting`, so that the member stands
+for the whole class. Where both kinds of variables occur this holds only approximately; there, networks that the set
+lists one by one are used one by one.
+
+References
+----------
+D. Madigan and A. Raftery (1994), Model selection and accounting for model uncertainty in graphical models using Occam's
+window. Journal of the American Statistical Association 89, 1535-1546.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.data.new_rows import NewRows, read_rows
+from credibn.errors import OptionError
+from credibn.models.filling import filled_frame
+from credibn.models.mixture import Mixture
+from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
+from credibn.scores.constraints import position_of
+
+if TYPE_CHECKING:  # pandas takes a while to import: only those who predict wait for it
+    from pandas import DataFrame, Series
+
+    from credibn.models.bayesian_network import BayesianNetwork
+
+__all__ = ["AveragedModel", "model_of_network"]
+
+Rows = str | os.PathLike[str] | Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AveragedModel:
+    """Fitted networks with their posterior weights; made by `average_models`.
+
+    Each method takes rows as `read_data` takes a table (a path, a DataFrame, an array with the training order of
+    columns, ...) and answers in their order. Columns go by name; those that are absent, and cells without a value, are
+    missing. Numbers of a discretised column are cut at the training cut points. The options ``missing_values`` and
+    ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of the training table.
+    states : tuple
+        For each variable its state labels, or None for a continuous one.
+    mixture : Mixture
+        The networks and their local models, each fitted once however many networks share it.
+    share : float
+        The part of the set's posterior weight that the classes used hold.
+    n_classes_used : int
+    cuts : mapping of str to tuple of float
+        Cut points of the variables that were discretised.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from credibn import average_models, learn
+    >>> rain = np.arange(100) % 5 == 0
+    >>> wet = rain | (np.arange(100) % 9 == 0)
+    >>> table = pd.DataFrame({"rain": rain, "wet": wet}).replace({True: "yes", False: "no"})
+    >>> model = average_models(learn(table), table)
+    >>> model
+    AveragedModel(1 network of 1 class, 2 variables, share 1)
+    >>> new = pd.DataFrame({"rain": ["yes", None], "wet": [None, "no"]})
+    >>> model.predict_proba(new, "rain").round(3)
+          no    yes
+    0  0.797  0.203
+    1  0.997  0.003
+    >>> model.predict(new, "rain").tolist()
+    ['no', 'no']
+    >>> model.impute(new)
+      rain  wet
+    0  yes  yes
+    1   no   no
+    >>> model.log_likelihood(new).round(3)
+    array([-1.595, -0.345])
+    """
+
+    names: tuple[str, ...]
+    states: tuple[tuple[object, ...] | None, ...]
+    mixture: Mixture
+    share: float = 1.0
+    n_classes_used: int = 1
+    cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy cannot be pickled.
+        return AveragedModel, (
+            self.names,
+            self.states,
+            self.mixture,
+            self.share,
+            self.n_classes_used,
+            dict(self.cuts),
+        )
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each network; they sum to 1."""
+        return self.mixture.weights
+
+    @property
+    def n_networks(self) -> int:
+        """The number of fitted networks."""
+        return len(self.mixture.weights)
+
+    def predict_proba(self, data: Rows, target: str | int | Iterable[str | int], **row_options: Any) -> DataFrame:
+        """Return the probability of each state of a discrete target in each row, given all other columns.
+
+        p(t | rest) is the average of the networks' own answers with their posterior weights. That is not the
+        conditional of the averaged joint distribution, in which networks that explain the rest of the row better would
+        count more.
+
+        Parameters
+        ----------
+        data : path, DataFrame, Arrow table, NumPy array or DuckDB relation
+            The target's own column, if it is there, is not looked at.
+        target : str, int or list of these
+            With a list, none of the targets is evidence for another.
+        **row_options
+            ``missing_values``, ``ignore_extra``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row, with the index of a pandas DataFrame, and a column for each state; for a list of
+            targets the columns have two levels, the target and its state.
+
+        Raises
+        ------
+        OptionError
+            For an unknown or repeated target, or one that is continuous.
+        DataError
+            For unknown columns or values; for missing cells beyond the target where variables are of both kinds.
+        TooLargeError
+            Where missing cells would make exact inference too large.
+        """
+        import pandas as pd
+
+        is_single, targets = self._targets(target)
+        for v in targets:
+            if self.states[v] is None:
+                raise OptionError(f"target {self.names[v]!r} is continuous and has no states: use predict for its mean")
+        rows = self._read(data, row_options, targets)
+        frames = [
+            pd.DataFrame(self._posterior(rows, v), index=rows.index, columns=_label_index(self.states[v]))
+            for v in targets
+        ]
+        if is_single:
+            return frames[0]
+        return pd.concat(frames, axis=1, keys=[self.names[v] for v in targets])
+
+    def predict(
+        self, data: Rows, target: str | int | Iterable[str | int], **row_options: Any
+    ) -> Series[Any] | DataFrame:
+        """Return the most probable state of a discrete target, or the mean of a continuous one, in each row.
+
+        Of equally probable states the first is taken.
+
+        Parameters
+        ----------
+        data, target, **row_options
+            See `predict_proba`.
+
+        Returns
+        -------
+        pandas.Series, or pandas.DataFrame for a list of targets
+
+        Raises
+        ------
+        OptionError, DataError, TooLargeError
+            See `predict_proba`.
+        """
+        import pandas as pd
+
+        is_single, targets = self._targets(target)
+        rows = self._read(data, row_options, targets)
+        columns = {self.names[v]: _series(self._best(rows, v), rows.index) for v in targets}
+        if is_single:
+            return columns[self.names[targets[0]]].rename(self.names[targets[0]])
+        return pd.DataFrame(columns, index=rows.index)
+
+    def impute(self, data: Rows, **row_options: Any) -> DataFrame:
+        """Return the rows with each missing cell filled by its most probable state, or its mean if it is continuous.
+
+        Each cell is filled by itself, given the observed cells of its row; filled cells are no evidence for others.
+
+        Parameters
+        ----------
+        data, **row_options
+            See `predict_proba`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of the table in their order, then those of the model that it lacks. Cells with a value stay
+            as they are, and columns keep their type if it can hold the states. A discretised column becomes one of
+            interval labels.
+
+        Raises
+        ------
+        DataError, TooLargeError
+            See `predict_proba`.
+        """
+        rows = self._read(data, row_options, ())
+        is_missing = rows.is_missing
+        filled = dict[int, tuple[NDArray[np.intp], list[Any]]]()
+        for v in np.flatnonzero(is_missing.any(axis=0)).tolist():
+            at = np.flatnonzero(is_missing[:, v])
+            filled[v] = at, self._best(rows, v, at)
+        return filled_frame(data, rows, self.cuts, filled)
+
+    def log_likelihood(self, data: Rows, **row_options: Any) -> NDArray[np.float64]:
+        """Return the natural log of the averaged probability (density, where continuous) of each row.
+
+        That is log sum_k w_k p(row | network k); of a row with missing cells, the probability of the observed ones.
+
+        Parameters
+        ----------
+        data, **row_options
+            See `predict_proba`.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,)
+            Minus infinity where all networks rule a row out.
+
+        Raises
+        ------
+        DataError, TooLargeError
+            See `predict_proba`.
+        """
+        rows = self._read(data, row_options, ())
+        return log_likelihoods(self.mixture, self._evidence(rows))
+
+    def _targets(self, target: str | int | Iterable[str | int]) -> tuple[bool, tuple[int, ...]]:
+        """Return whether a single target was named, and the positions of the targets."""
+        is_single = isinstance(target, str) or not isinstance(target, Iterable)
+        listed: list[Any] = [target] if is_single else list(target)  # type: ignore[arg-type]
+        if not listed:
+            raise OptionError("target is an empty list; name at least one variable")
+        found = tuple(position_of(self.names, name, "target") for name in listed)
+        for v in found:
+            if found.count(v) > 1:
+                raise OptionError(f"target {self.names[v]!r} is named twice; name it once")
+        return is_single, found
+
+    def _read(self, data: Rows, options: dict[str, Any], targets: Sequence[int]) -> NewRows:
+        """Read the rows; the targets' own columns are not looked at, so that all their cells are missing."""
+        unknown = sorted(options.keys() - {"missing_values", "ignore_extra"})
+        if unknown:
+            raise OptionError(f"unknown option {unknown[0]!r}; the options are 'missing_values' and 'ignore_extra'")
+        unread = [self.names[v] for v in targets]
+        return read_rows(data, self.names, self.states, self.cuts, unread=unread, **options)
+
+    def _evidence(self, rows: NewRows, at: NDArray[np.intp] | None = None) -> Evidence:
+        """Return what is known of all rows, or of those at some positions."""
+        chosen = np.arange(len(rows)) if at is None else at
+        columns = rows.columns if at is None else tuple(column[at] for column in rows.columns)
+        return Evidence(self.names, columns, rows.is_missing[chosen], chosen + 1)
+
+    def _posterior(self, rows: NewRows, v: int, at: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
+        """Return the probabilities of the states, or the means, of one variable in these rows."""
+        infer = target_means if self.states[v] is None else target_probabilities
+        return infer(self.mixture, self._evidence(rows, at), v)
+
+    def _best(self, rows: NewRows, v: int, at: NDArray[np.intp] | None = None) -> list[Any]:
+        """Return the most probable states, or the means, of one variable in these rows."""
+        posterior = self._posterior(rows, v, at)
+        labels = self.states[v]
+        if labels is None:
+            return list(posterior.tolist())
+        return [labels[code] for code in posterior.argmax(axis=1)]
+
+    def __repr__(self) -> str:
+        networks = "1 network" if self.n_networks == 1 else f"{self.n_networks:,} networks"
+        classes = "1 class" if self.n_classes_used == 1 else f"{self.n_classes_used:,} classes"
+        variables = "1 variable" if len(self.names) == 1 else f"{len(self.names)} variables"
+        return f"AveragedModel({networks} of {classes}, {variables}, share {self.share:.4g})"
+
+
+def model_of_network(network: BayesianNetwork) -> AveragedModel:
+    """Return a single network as a model that predicts.
+
+    Examples
+    --------
+    >>> from credibn.models import fit_network
+    >>> network = fit_network(["X0->X1"], np.array([[0, 0], [0, 0], [1, 1], [1, 1]]))
+    >>> model_of_network(network).predict(np.array([[0, -1], [1, -1]]), "X1").tolist()
+    [0, 1]
+    """
+    n = len(network.names)
+    networks = np.arange(n, dtype=np.intp)[np.newaxis]
+    mixture = Mixture(network.states, tuple(range(n)), network.local_models, networks, np.ones(1))
+    return AveragedModel(network.names, network.states, mixture)
+
+
+def _label_index(labels: tuple[object, ...] | None) -> Any:
+    import pandas as pd
+
+    listed = list(labels or ())
+    return pd.Index(listed, dtype=object if None in listed else None, tupleize_cols=False)
+
+
+def _series(values: list[Any], index: Any) -> Series[Any]:
+    import pandas as pd
+
+    series = pd.Series(values, index=index, dtype=object)
+    return series if None in values else series.infer_objects()  # None is a state here, and no missing value
