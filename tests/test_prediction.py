@@ -14,9 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import strategies
-from credibn import AveragedModel, CredibleSet, Dataset, average_models, learn, read_data
+from credibn import AveragedModel, CredibleSet, Dataset, EdgeLogOdds, average_models, learn, read_data
 from credibn.errors import CredibnWarning, DataError, OptionError
 from credibn.examples import sample_asia
+from credibn.graphs import class_members
 from credibn.models import (
     BayesianNetwork,
     GaussianDiscriminant,
@@ -354,6 +355,22 @@ def test_classes_are_taken_by_weight_not_by_score():
     assert len(families) == len(model.mixture.local_models)  # each fitted once
 
 
+def test_networks_weigh_by_the_prior():
+    found, data = learned_asia()
+    by_class = average_models(found, data, prior="classes", **EVERYTHING)
+    assert sorted(by_class.weights) == pytest.approx(sorted(found.averages("classes").weighted.weights))
+    against = EdgeLogOdds({("smoke", "lung"): -3.0})  # tells members of a class apart: one still stands for the class
+    model = average_models(found, data, prior=against, **EVERYTHING)
+    masses = np.zeros(found.n_classes)
+    for number, item in enumerate(found.classes()):
+        for network in class_members(item.representative):
+            log_prior = -3.0 * network.has_edge("smoke", "lung")
+            masses[number] += math.exp(item.score - found.optimal_score + log_prior)
+    assert sorted(model.weights) == pytest.approx(sorted(masses / masses.sum()))
+    with pytest.raises(OptionError, match='give "networks"'):
+        average_models(found, data, prior="both")
+
+
 def test_mixed_networks_that_are_listed_one_by_one_are_used_one_by_one():
     table = mixed_data(0)
     found = learn(table, score="conditional-gaussian-bic", bayes_factor=20, forbidden_edges=[("size", "sex")])
@@ -560,6 +577,16 @@ def test_imputed_columns_keep_their_type():
     absent = model.impute(new[["text"]])
     assert list(absent.columns) == ["text", "whole", "kind", "flag", "cut"]
     assert absent["whole"].tolist() == base[:4].tolist()
+
+
+def test_one_network_of_a_discretised_table_takes_numbers():
+    rng = np.random.default_rng(0)
+    size = rng.random(60)
+    table = pd.DataFrame({"size": size, "is_large": np.where(size > 0.5, "yes", "no")})
+    network = fit_network(["size->is_large"], table, discretise={"size": [0.5]})
+    assert network.predict(pd.DataFrame({"size": [0.1, 0.9]}), "is_large").tolist() == ["no", "yes"]
+    again = pickle.loads(pickle.dumps(network))
+    assert again.cuts == network.cuts == {"size": (0.5,)}
 
 
 def test_imputing_other_tables(asia):

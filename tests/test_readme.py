@@ -71,6 +71,6 @@ def test_exit_statuses_are_those_of_the_help():
     assert statuses in epilog
 
 
-@pytest.mark.parametrize("promise", ["averages", "models"])
+@pytest.mark.parametrize("promise", ["estimator"])
 def test_stages_that_do_not_exist_are_not_promised(promise):
     assert re.search(rf"^\|.*{promise}.*\| next \|$", README, flags=re.M)

@@ -97,13 +97,13 @@ def feature_probability(
         value = sum(hits) / n_samples
         return FeatureProbability(value, "sampling", n_samples, math.sqrt(value * (1 - value) / n_samples))
     of_one = weighted.weights / np.exp(rows.log_sizes)
-    masses = [
-        weight
+    looked_at = [
+        (weight, bool(predicate(graph)))
         for masks, origin in network_batches(table, rows, _BATCH)
         for graph, weight in zip(_graphs(names, masks), of_one[origin].tolist(), strict=True)
-        if predicate(graph)
     ]
-    return FeatureProbability(min(math.fsum(masses), 1.0), "listing", rows.n_networks, 0.0)
+    value = math.fsum(weight for weight, holds in looked_at if holds) / math.fsum(weight for weight, _ in looked_at)
+    return FeatureProbability(value, "listing", rows.n_networks, 0.0)
 
 
 def _graphs(names: Sequence[str], masks: NDArray[np.uint64]) -> Iterator[DiGraph]:

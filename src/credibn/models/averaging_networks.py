@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.rows import masks_of
+from credibn.credible.weights import Prior, WeightedRows, weigh
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError
 from credibn.models.fitting import fit_local_model
@@ -31,12 +33,13 @@ def average_models(
     pseudo_rows: float = 1.0,
     share: float = 0.99,
     max_classes: int = 1000,
+    prior: Prior = "networks",
     allow_other_data: bool = False,
     **read_options: Any,
 ) -> AveragedModel:
     """Fit the networks of a credible set, for predictions that are averaged over them.
 
-    Classes are taken by decreasing weight, that is size times exp(score), until they hold `share` of the weight or
+    Classes are taken by decreasing weight, by default size times exp(score), until they hold `share` of the weight or
     there are `max_classes`. One member of each is fitted: see `credibn.models.prediction` for why that is enough.
 
     Parameters
@@ -53,6 +56,8 @@ def average_models(
         The part of the posterior weight to use, above 0 and at most 1. The networks' weights are scaled to sum to 1.
     max_classes : int
         The most classes to use (networks, where both kinds of variables occur and the set lists single networks).
+    prior : {"networks", "classes"} or structure prior
+        What counts the same beforehand: see `CredibleSet.edge_probabilities`.
     allow_other_data : bool
         Whether the parameters may come from another table than the structures, with the same variables.
 
@@ -85,11 +90,12 @@ def average_models(
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     dataset = _training_table(found, data, allow_other_data, read_options)
-    chosen, weights = _chosen_rows(found, dataset, share, max_classes)
+    weighted = weigh(found.score_table, found.rows, prior)
+    chosen, weights = _chosen_rows(weighted, dataset, share, max_classes)
     size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
     position_of = dict[tuple[int, tuple[int, ...]], int]()
     models = list[LocalModel]()
-    masks = masks_of(found.score_table, found.rows.choices[chosen])
+    masks = masks_of(found.score_table, weighted.rows.choices[chosen])
     networks = np.empty((len(chosen), dataset.n_variables), dtype=np.intp)
     for at, network in enumerate(masks):
         for child, parents in enumerate(parent_positions(network)):
@@ -109,7 +115,7 @@ def average_models(
     children = tuple(child for child, _ in position_of)
     total = math.fsum(weights)
     mixture = Mixture(dataset.states, children, tuple(models), networks, weights / total)
-    class_of = found.rows.class_of
+    class_of = weighted.rows.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     return AveragedModel(dataset.names, dataset.states, mixture, min(total, 1.0), n_classes, dataset.cuts)
 
@@ -118,8 +124,7 @@ def _check_limits(share: object, max_classes: object) -> None:
     is_number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
     if not is_number or not 0 < share <= 1:  # type: ignore[operator]
         raise OptionError(f"share is {share!r}; it must be a number above 0 and at most 1")
-    if isinstance(max_classes, bool) or not isinstance(max_classes, int | np.integer) or max_classes < 1:
-        raise OptionError(f"max_classes is {max_classes!r}; it must be a whole number, 1 or more")
+    whole_number("max_classes", max_classes, 1)
 
 
 def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
@@ -151,16 +156,14 @@ def _default_sample_size(found: CredibleSet) -> float:
 
 
 def _chosen_rows(
-    found: CredibleSet, dataset: Dataset, share: float, max_classes: int
+    weighted: WeightedRows, dataset: Dataset, share: float, max_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return rows of the set, the heaviest first, and their weights in the whole set."""
-    rows = found.rows
+    rows, weights = weighted.rows, weighted.weights
     is_mixed = len(set(dataset.is_discrete)) > 1
-    if rows.class_of is not None and is_mixed:  # members of a class differ, and each is listed
-        first, weights = np.arange(len(rows)), np.exp(rows.scores - rows.scores[0])
-        weights = weights / weights.sum()
-    else:
-        first, weights = rows.first_rows, found.class_weights
+    first: NDArray[np.int64] = np.arange(len(rows))
+    if rows.class_of is not None and not is_mixed:  # one member stands for its class; in mixed networks each for itself
+        first, weights = rows.first_rows, np.bincount(rows.class_of, weights=weights).astype(np.float64)
     order = np.argsort(-weights, kind="stable")
     needed = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-12)) + 1
     kept = order[: min(needed, max_classes, len(order))]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 from os import PathLike
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class BayesianNetwork:
         For each variable its state labels in code order, or None for a continuous one.
     local_models : tuple of TableModel, LinearGaussian or GaussianDiscriminant
         The distribution of each variable given its parents, which are positions in `names`.
+    cuts : mapping of str to tuple of float
+        Cut points of the variables that were discretised: numbers in new rows are cut there.
 
     Examples
     --------
@@ -57,8 +60,10 @@ class BayesianNetwork:
     names: tuple[str, ...]
     states: tuple[tuple[object, ...] | None, ...]
     local_models: tuple[LocalModel, ...]
+    cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
         object.__setattr__(self, "names", tuple(self.names))
         states = tuple(None if labels is None else tuple(labels) for labels in self.states)
         object.__setattr__(self, "states", states)
@@ -70,6 +75,10 @@ class BayesianNetwork:
         if cycle is not None:
             path = " -> ".join(repr(self.names[v]) for v in cycle)
             raise OptionError(f"the parents form a directed cycle, {path}; a network has none: drop one of them")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy cannot be pickled.
+        return BayesianNetwork, (self.names, self.states, self.local_models, dict(self.cuts))
 
     @property
     def n_variables(self) -> int:

@@ -134,7 +134,7 @@ def fit_network(
         )
         for child in range(dataset.n_variables)
     )
-    return BayesianNetwork(dataset.names, dataset.states, models)
+    return BayesianNetwork(dataset.names, dataset.states, models, dataset.cuts)
 
 
 def fit_local_model(

@@ -311,7 +311,7 @@ def model_of_network(network: BayesianNetwork) -> AveragedModel:
     n = len(network.names)
     networks = np.arange(n, dtype=np.intp)[np.newaxis]
     mixture = Mixture(network.states, tuple(range(n)), network.local_models, networks, np.ones(1))
-    return AveragedModel(network.names, network.states, mixture)
+    return AveragedModel(network.names, network.states, mixture, cuts=network.cuts)
 
 
 def _label_index(labels: tuple[object, ...] | None) -> Any:
