@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
 
 test: $(VENV)/.test
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 8
 
 test-slow: $(VENV)/.test
 	$(BIN)/pytest -m slow
@@ -30,9 +30,12 @@ format: $(VENV)/.lint
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.averaging
+	$(BIN)/python -m benchmarks.prediction
 
 bench-peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.posterior
 
 # The tests that drive the compiled core, with the core built under ASan and UBSan.
 sanitize: $(VENV)/.test

@@ -26,6 +26,7 @@ from credibn import (
     exact_posterior,
     k_best_networks,
     learn,
+    read_data,
     score_parent_sets,
     write_scores,
 )
@@ -551,3 +552,42 @@ def test_agrees_with_the_exhaustive_search_of_pgmpy():
     posterior = exact_posterior(frame)
     assert posterior.log_mass == pytest.approx(scores.max() + math.log(weights.sum()), rel=1e-12)
     np.testing.assert_allclose(posterior.edge_probabilities(), edges, rtol=0, atol=1e-10)
+
+
+def weights_for_sumu(table):
+    """Log weights as sumu takes them: for each node a row over all sets of other nodes, in binary order."""
+    n = table.n_variables
+    weights = np.full((n, 1 << n - 1), -np.inf)
+    for node in range(n):
+        others = [v for v in range(n) if v != node]
+        for score, parents in table.parent_sets(node):
+            weights[node, sum(1 << others.index(table.names.index(p)) for p in parents)] = score
+    return weights
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "wine"])
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_the_posterior_is_that_of_sumu(shared_data, name, score):
+    """sumu 0.1.2 sums over all networks for each parent set (Pensar, Talvitie, Hyttinen & Koivisto 2020)."""
+    sumu = pytest.importorskip("sumu", reason="sumu is not installed: it is in the dependency group 'bench'")
+    data = read_data(shared_data / f"{name}.csv")
+    table = score_parent_sets(data, score=score, epsilon=epsilon_for_all(data.n_variables))
+    weights = weights_for_sumu(table)
+    theirs = np.asarray(sumu.aps(weights.copy(), as_dict=False, normalize=False))
+    ours = posterior_of_scores(table)
+    totals = np.logaddexp.reduce(theirs, axis=1)
+    np.testing.assert_allclose(totals, ours.log_mass, rtol=0, atol=1e-9)
+    expected = {}
+    for node, row in enumerate(weights):
+        others = [v for v in range(data.n_variables) if v != node]
+        for code in np.flatnonzero(np.isfinite(row)).tolist():
+            mask = sum(1 << v for k, v in enumerate(others) if code >> k & 1)
+            expected[node, mask] = math.exp(theirs[node, code] - totals[node])
+    assert len(expected) == table.n_candidates
+    found = {
+        (int(node), int(mask)): p
+        for node, mask, p in zip(
+            ours.parent_sets.nodes, ours.parent_sets.masks[:, 0], ours.parent_sets.probabilities, strict=True
+        )
+    }
+    assert found == pytest.approx(expected, abs=1e-9)
