@@ -72,7 +72,7 @@ def run_one(name: str, target: str, bayes_factor: float) -> dict[str, Any]:
         found = learn(data, bayes_factor=bayes_factor)
         assert found.complete
         best = fit_network(found.classes()[0].representative, data)
-        model = average_models(found, data)
+        model = average_models(found, data, max_classes=1_000_000)
         answers = {"best": best.predict_proba(rows, target)}
         answers["averaged"], spent = timed(lambda model=model, rows=rows: model.predict_proba(rows, target))
         for kind, probabilities in answers.items():

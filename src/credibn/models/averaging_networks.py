@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from credibn.checks import whole_number
 from credibn.credible import CredibleSet
-from credibn.credible.rows import masks_of
 from credibn.credible.weights import Prior, WeightedRows, weigh
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError
 from credibn.models.fitting import fit_local_model
-from credibn.models.local_models import LocalModel
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
 from credibn.scores.scoring import SCORES, resolve_score
@@ -32,7 +30,7 @@ def average_models(
     equivalent_sample_size: float | None = None,
     pseudo_rows: float = 1.0,
     share: float = 0.99,
-    max_classes: int = 1000,
+    max_classes: int = 10_000,
     prior: Prior = "networks",
     allow_other_data: bool = False,
     **read_options: Any,
@@ -56,6 +54,7 @@ def average_models(
         The part of the posterior weight to use, above 0 and at most 1. The networks' weights are scaled to sum to 1.
     max_classes : int
         The most classes to use (networks, where both kinds of variables occur and the set lists single networks).
+        Complete rows are predicted quickly from any number; rows with missing cells take time in proportion.
     prior : {"networks", "classes"} or structure prior
         What counts the same beforehand: see `CredibleSet.edge_probabilities`.
     allow_other_data : bool
@@ -93,28 +92,17 @@ def average_models(
     weighted = weigh(found.score_table, found.rows, prior)
     chosen, weights = _chosen_rows(weighted, dataset, share, max_classes)
     size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
-    position_of = dict[tuple[int, tuple[int, ...]], int]()
-    models = list[LocalModel]()
-    masks = masks_of(found.score_table, weighted.rows.choices[chosen])
-    networks = np.empty((len(chosen), dataset.n_variables), dtype=np.intp)
-    for at, network in enumerate(masks):
-        for child, parents in enumerate(parent_positions(network)):
-            family = child, tuple(parents)
-            if family not in position_of:
-                position_of[family] = len(models)
-                models.append(
-                    fit_local_model(
-                        dataset,
-                        *family,
-                        method=method,
-                        equivalent_sample_size=size,
-                        pseudo_rows=pseudo_rows,
-                    )
-                )
-            networks[at, child] = position_of[family]
-    children = tuple(child for child, _ in position_of)
+    # A candidate of the score table is a child with its parents: each that is used is fitted once.
+    table = found.score_table
+    used, places = np.unique(table.offsets[:-1] + weighted.rows.choices[chosen].astype(np.int64), return_inverse=True)
+    networks = places.reshape(len(chosen), dataset.n_variables).astype(np.intp)
+    children = tuple((np.searchsorted(table.offsets, used, side="right") - 1).tolist())
+    models = tuple(
+        fit_local_model(dataset, child, parents, method=method, equivalent_sample_size=size, pseudo_rows=pseudo_rows)
+        for child, parents in zip(children, parent_positions(table.masks[used]), strict=True)
+    )
     total = math.fsum(weights)
-    mixture = Mixture(dataset.states, children, tuple(models), networks, weights / total)
+    mixture = Mixture(dataset.states, children, models, networks, weights / total)
     class_of = weighted.rows.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     return AveragedModel(dataset.names, dataset.states, mixture, min(total, 1.0), n_classes, dataset.cuts)

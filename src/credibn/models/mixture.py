@@ -76,11 +76,10 @@ class Mixture:
         is_near = np.array(
             [child == target or target in model.parents for child, model in self._families], dtype=np.bool_
         )
-        weight_of = dict[tuple[int, ...], float]()
-        for row, near, weight in zip(self.networks, is_near[self.networks], self.weights.tolist(), strict=True):
-            key = tuple(row[near].tolist())
-            weight_of[key] = weight_of.get(key, 0.0) + weight
-        return weight_of
+        near = np.where(is_near[self.networks], self.networks, -1)
+        distinct, place = np.unique(near, axis=0, return_inverse=True)
+        weights = np.bincount(place.reshape(-1), weights=self.weights)
+        return {tuple(row[row >= 0].tolist()): weight for row, weight in zip(distinct, weights.tolist(), strict=True)}
 
     @cached_property
     def _families(self) -> list[tuple[int, LocalModel]]:
