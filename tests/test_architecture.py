@@ -91,7 +91,7 @@ def run_python(script):
     ).stdout.split()
 
 
-@pytest.mark.parametrize("module", ["pandas", "polars", "scipy", "typer", "rich"])
+@pytest.mark.parametrize("module", ["matplotlib", "pandas", "polars", "scipy", "typer", "rich"])
 def test_import_does_no_heavy_work(module):
     assert run_python(f"import sys, credibn; print({module!r} in sys.modules)") == ["False"]
 

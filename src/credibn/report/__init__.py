@@ -1,6 +1,16 @@
-"""Pages to read: what each stage has found, as one self-contained HTML file."""
+"""Pages to read and figures to show: what each stage has found."""
 
-from credibn.report.learning_page import learning_headline, write_learning_page
+from credibn.report.figures import edge_heat_map, gap_curve, overview
+from credibn.report.learning_page import write_learning_page
 from credibn.report.scoring_page import scoring_headline, write_scoring_page
+from credibn.report.wording import learning_headline
 
-__all__ = ["learning_headline", "scoring_headline", "write_learning_page", "write_scoring_page"]
+__all__ = [
+    "edge_heat_map",
+    "gap_curve",
+    "learning_headline",
+    "overview",
+    "scoring_headline",
+    "write_learning_page",
+    "write_scoring_page",
+]

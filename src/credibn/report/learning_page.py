@@ -1,39 +1,38 @@
-"""The page of a search: which networks are credible, what is certain about them, and what they have in common.
+"""The report of a credible set, for readers who have the data and no wish to know of solvers.
 
-The same result gives the same bytes; two runs differ in their timings.
+Everything comes from classes and averages, never from a list of networks, so a set of any size has a page. What the
+script draws is in tables too; the page tells all without it. The same result gives the same bytes; two runs differ in
+their timings.
 """
 
-import math
 import os
 from dataclasses import dataclass
 
-import numpy as np
+from markupsafe import Markup
 
-from credibn.credible import CredibleClass, CredibleSet
+from credibn.credible import CredibleSet
 from credibn.data import Dataset
-from credibn.graphs import CPDAG
-from credibn.report.drawing import draw
-from credibn.report.sections import (
-    CANDIDATES_SHOWN,
-    as_text,
-    best_candidates,
-    check_same_data,
-    describe_columns,
-    plural,
-    surviving_candidates,
-    within,
-    write_page,
-)
-from credibn.scores.table import parent_positions
+from credibn.report.class_lines import ClassLine, best_classes, edges_text
+from credibn.report.figures import figure_svg, gap_curve, networks_within
+from credibn.report.pairs import Pair, agreement_sentence, pairs_of
+from credibn.report.provenance import facts, repeating_call
+from credibn.report.sections import check_same_data, describe_columns, plural, share, write_page
+from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
 
-__all__ = ["learning_headline", "write_learning_page"]
+__all__ = ["write_learning_page"]
 
-_CLASSES_SHOWN = 50
-_ADJACENCIES_SHOWN = 200
+_PAIRS_SHOWN = 500
+_PAIRS_DRAWN = 400
+_LEAST_DRAWN = 0.01
+"""Rarer edges are in the tables only: the drawing is laid out for those that some threshold of its slider shows."""
+_V_STRUCTURES_SHOWN = 100
+_PARENT_SETS_SHOWN = 4
+_NUMBERS_IN_CELLS = 12
+_SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
 
 
 def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None) -> None:
-    """Write the page of a search, all or nothing: a failure leaves an older file as it was.
+    """Write the report of a search, all or nothing: a failure leaves an older file as it was.
 
     Parameters
     ----------
@@ -64,206 +63,178 @@ def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data:
     """
     if data is not None:
         check_same_data(data, result.score_table)
-    classes = list(result.classes()[:_CLASSES_SHOWN])
-    adjacencies = _adjacencies(result)
+    pairs, classes = pairs_of(result), best_classes(result)
     write_page(
         "learning_page.html.j2",
         path,
+        scripts=_SCRIPTS,
         headline=learning_headline(result),
-        certain=_certain(result),
+        agreement=agreement_sentence(result, pairs),
+        tiles=_tiles(result, pairs),
+        meaning=bayes_factor_sentences(result),
+        certain=certain_sentences(result),
+        is_complete=result.complete,
+        drawn=_drawn(result, pairs, classes),
+        curve=_curve(result),
+        within=networks_within(result),
+        heat_map=_heat_map(result, pairs),
+        pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
+        omitted=_omitted(len(pairs)),
         n_classes=result.n_classes,
-        classes=[_class_line(found, result.optimal_score) for found in classes],
-        drawing=draw(classes[0].cpdag) if classes else None,
-        adjacencies=adjacencies[:_ADJACENCIES_SHOWN],
-        omitted=_omitted(len(adjacencies)),
+        classes=classes,
+        best_edges=edges_text(result.classes()[0].cpdag) if classes else "",
+        v_structures=_v_structures(result),
+        parent_sets=_parent_sets(result),
         columns=[] if data is None else describe_columns(data),
-        variables=best_candidates(result.score_table),
-        shown=CANDIDATES_SHOWN,
-        candidates_sentence=surviving_candidates(result.score_table),
-        facts=_facts(result, data),
+        facts=facts(result, data),
+        call=repeating_call(result),
+        version=str(result.provenance.get("version", "unknown")),
     )
 
 
-def learning_headline(result: CredibleSet) -> str:
-    """Say in one or two sentences how many networks are credible; the claim that no other is only where it is proven.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from credibn import learn
-    >>> x = np.arange(80) // 40
-    >>> learning_headline(learn(np.column_stack([x, x]), bayes_factor=20))
-    '2 networks in 1 class fit these data about as well as the best: no other comes within a Bayes factor of 20 of it.'
-    """
-    networks, classes = plural(result.n_networks, "network"), plural(result.n_classes, "class")
-    found = f"{networks} in {classes}"
-    is_single = result.n_networks == 1
-    reach = within(result.epsilon)
-    if not result.complete:
-        reason = str(result.stopped_because).replace("_", " ")
-        if result.is_optimum_proven:
-            fit = "fits" if is_single else "fit"
-            return (
-                f"At least {found} {fit} these data about as well as the best, {reach} of it. The search ended early "
-                f"({reason}): there may be more."
-            )
-        were = "was" if is_single else "were"
-        return f"{found} {were} found before the search ended early ({reason}): better ones may exist."
-    if result.n_requested is not None:
-        return f"{found} {'is' if is_single else 'are'} the best, proven: the last is {reach} of the first."
-    if is_single:
-        return f"1 network fits these data best: no other{_among(result)} comes {reach} of it."
-    return f"{found} fit these data about as well as the best: no other{_among(result)} comes {reach} of it."
-
-
-def _among(result: CredibleSet) -> str:
-    """Return to which networks a claim about all networks is confined."""
-    table = result.score_table
-    if table.epsilon is None:
-        return " made of the parent sets given"
-    return " that obeys the constraints" if table.provenance.get("constraints") else ""
-
-
-def _certain(result: CredibleSet) -> list[str]:
-    """Return what is guaranteed, as sentences."""
-    proven = "proven to be the best there is" if result.is_optimum_proven else "not proven to be the best there is"
-    sentences = [
-        f"The best score known is {result.optimal_score:,.6f}, {proven}.",
-        f"{'The list is complete.' if result.complete else 'The list is not complete.'} {result.guarantee}",
+def _tiles(result: CredibleSet, pairs: list[Pair]) -> list[tuple[str, str]]:
+    """Return the numbers to remember, with what they count."""
+    shared = [pair for pair in pairs if pair.is_in_all]
+    tiles = [
+        (_short(result.n_networks), "networks found"),
+        (f"{result.n_classes:,}", "equivalence classes"),
+        (f"{len(shared):,}", "edges in every network"),
+        (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
     ]
-    table = result.score_table
-    if table.epsilon is None:
-        sentences.append(
-            "The scores do not say for which gap they were pruned: this holds only among networks made of the parent "
-            "sets given."
-        )
-    elif table.provenance.get("constraints"):
-        sentences.append("This holds among the networks that obey the constraints listed below.")
-    sentences.append(result.share_statement)
-    if result.grouping != "whole classes":
-        sentences.append("Networks were listed one by one: a class counts only its members found here.")
-    return sentences
+    if result.posterior_share is not None:
+        tiles.append((share(result.posterior_share), "of the posterior probability"))
+    return [*tiles, ("yes" if result.complete else "no", "complete")]
 
 
-@dataclass(frozen=True)
-class _ClassLine:
-    score: str
-    gap: str
-    size: str
-    weight: str
-    edges: str
-
-
-def _class_line(found: CredibleClass, best: float) -> _ClassLine:
-    return _ClassLine(
-        score=f"{found.score:,.6f}",
-        gap=f"{max(0.0, best - found.score):,.6f}",
-        size=f"{found.size:,}",
-        weight=_share(found.weight),
-        edges=_edges(found.cpdag),
-    )
-
-
-def _edges(cpdag: CPDAG) -> str:
-    edges = [f"{a} → {b}" for a, b in cpdag.directed] + [f"{a} — {b}" for a, b in cpdag.undirected]
-    return ", ".join(edges) or "(none)"
-
-
-def _share(weight: float) -> str:
-    """Return a share in percent, never rounded to nothing or to everything.
+def _short(number: int) -> str:
+    """Return a count, by its leading digits where it has very many.
 
     Examples
     --------
-    >>> _share(1.0), _share(0.99999), _share(0.251), _share(1e-9)
-    ('100 %', '> 99.9 %', '25.1 %', '< 0.1 %')
+    >>> _short(35), _short(702_123_456), _short(123_456 * 10**30)
+    ('35', '702,123,456', '1.23e+35')
     """
-    if weight == 1.0:
-        return "100 %"
-    if weight >= 0.9995:
-        return "> 99.9 %"
-    return "< 0.1 %" if weight < 0.0005 else f"{100 * weight:.1f} %"
+    digits = str(number)
+    if len(digits) <= 12:
+        return f"{number:,}"
+    return f"{digits[0]}.{digits[1:3]}e+{len(digits) - 1}"
+
+
+def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> dict[str, object]:
+    """Return what the script draws, ready for JSON; nodes by position, probabilities also in words."""
+    listed = [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
+    return {
+        "names": result.names,
+        "pairs": [
+            {
+                "ends": [pair.first, pair.second],
+                "joined": round(pair.joined, 6),
+                "forward": round(pair.forward, 6),
+                "backward": round(pair.backward, 6),
+                "words": [share(value) for value in (pair.joined, pair.forward, pair.backward)],
+            }
+            for pair in listed
+        ],
+        "classes": [
+            {
+                "words": line.words,
+                "directed": line.directed,
+                "undirected": line.undirected,
+            }
+            for line in classes
+        ],
+    }
+
+
+def _curve(result: CredibleSet) -> Markup | None:
+    if not len(result.rows):
+        return None
+    label = f"The gap to the best score for {plural(result.n_networks, 'network')}, the best first"
+    return Markup(figure_svg(gap_curve, result, "curve", label))
 
 
 @dataclass(frozen=True)
-class _AdjacencyLine:
-    names: str
-    weight: str
-    width: str
+class _HeatMap:
+    """Parents down, children across; variables without any edge are left out."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, str] | None, ...], ...]
+    alone: tuple[str, ...]
+    size: str
 
 
-def _adjacencies(result: CredibleSet) -> list[_AdjacencyLine]:
-    """Return each pair of variables that some network joins, the heaviest first.
-
-    Networks of a class have the same skeleton, and of two nodes at most one is a parent of the other. So the weight of
-    a pair is the weight of all rows that choose a candidate of the one with the other in it, summed over both.
-    """
-    table, rows = result.score_table, result.rows
-    weights: dict[tuple[int, int], float] = {}
-    n_rows: dict[tuple[int, int], int] = {}
-    of_rows = _row_weights(result)
-    for child, first in enumerate(table.offsets[:-1].tolist()):
-        chosen = rows.choices[:, child]
-        counts = np.bincount(chosen)
-        sums = np.bincount(chosen, weights=of_rows)
-        used = np.flatnonzero(counts)
-        for parents, count, weight in zip(
-            parent_positions(table.masks[first + used]), counts[used].tolist(), sums[used].tolist(), strict=True
-        ):
-            for parent in parents:
-                pair = (min(child, parent), max(child, parent))
-                weights[pair] = weights.get(pair, 0.0) + weight
-                n_rows[pair] = n_rows.get(pair, 0) + count
-    for pair, count in n_rows.items():
-        if count == len(rows):
-            weights[pair] = 1.0  # but for rounding
-    lines = []
-    for (a, b), weight in sorted(weights.items(), key=lambda item: (-item[1], item[0])):
-        width = f"{100 * min(1.0, weight):.1f}"
-        lines.append(_AdjacencyLine(f"{table.names[a]} — {table.names[b]}", _share(weight), width))
-    return lines
+def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
+    values: dict[tuple[int, int], float] = {}
+    for pair in pairs:
+        values[pair.first, pair.second] = pair.forward
+        values[pair.second, pair.first] = pair.backward
+    kept = sorted({v for pair in values for v in pair})
+    if not kept:
+        return None
+    rows = tuple(
+        tuple((f"{value:.2f}", share(value)) if (value := values.get((parent, child), 0.0)) else None for child in kept)
+        for parent in kept
+    )
+    alone = tuple(name for v, name in enumerate(result.names) if v not in set(kept))
+    size = "large" if len(kept) <= _NUMBERS_IN_CELLS else "medium" if len(kept) <= 30 else "small"
+    return _HeatMap(tuple(result.names[v] for v in kept), rows, alone, size)
 
 
-def _row_weights(result: CredibleSet) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the share of each row, a class or a network, in the sum of exp(score) over all networks."""
-    if result.rows.class_of is None:
-        return result.class_weights
-    masses = np.exp(result.rows.scores - result.rows.scores[:1])
-    return masses / max(math.fsum(masses), 1.0)
+@dataclass(frozen=True)
+class _PairLine:
+    """A pair, with each of its probabilities as a number to sort by and in words."""
+
+    first: str
+    second: str
+    cells: tuple[tuple[str, str], ...]
 
 
-def _omitted(n_adjacencies: int) -> str:
-    n_more = n_adjacencies - _ADJACENCIES_SHOWN
+def _pair_line(names: tuple[str, ...], pair: Pair) -> _PairLine:
+    numbers = (pair.joined, pair.forward, pair.backward, pair.reversible)
+    cells = tuple((f"{number:.6f}", share(number)) for number in numbers)
+    return _PairLine(names[pair.first], names[pair.second], cells)
+
+
+def _omitted(n_pairs: int) -> str:
+    n_more = n_pairs - _PAIRS_SHOWN
     if n_more <= 0:
         return "Pairs that are not listed are joined in none of the networks."
     return f"{plural(n_more, 'more pair')} with less weight {'is' if n_more == 1 else 'are'} not listed."
 
 
-def _facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
-    """Return settings, timings and provenance as (name, value) lines."""
-    scoring = result.score_table.provenance
-    facts = [
-        ("Score", str(scoring.get("score", "unknown"))),
-        ("Epsilon", f"{result.epsilon:.6g} nats: {within(result.epsilon)} of the best"),
-    ]
-    if data is not None:
-        facts.append(("Rows", f"{data.n_rows:,}, of which {data.n_distinct:,} distinct"))
-    elif scoring.get("n_rows") is not None:
-        facts.append(("Rows", f"{scoring['n_rows']:,}"))
-    if scoring.get("data_fingerprint") is not None:
-        facts.append(("Data fingerprint", f"SHA-256 {scoring['data_fingerprint']}"))
-    constraints = scoring.get("constraints")
-    facts += [
-        ("Constraints", as_text(constraints) if constraints else "none"),
-        ("Prior", as_text(scoring.get("prior", "unknown"))),
-        ("Search engine", result.engine),
-        ("Searched for", str(result.provenance.get("unit", "unknown"))),
-    ]
-    if result.timings:
-        facts.append(("Seconds", "; ".join(f"{stage}: {taken:.3f}" for stage, taken in result.timings.items())))
-    given = {name: value for name, value in result.settings.items() if value is not None}
-    facts += [
-        ("Options given or by default", as_text(given) or "unknown"),
-        ("Counted by the engine", as_text(dict(result.statistics)) or "nothing"),
-        ("Version", str(result.provenance.get("version", "unknown"))),
-    ]
-    return facts
+@dataclass(frozen=True)
+class _VStructures:
+    lines: tuple[tuple[str, str], ...]
+    n_more: int
+
+
+def _v_structures(result: CredibleSet) -> _VStructures:
+    if not len(result.rows):
+        return _VStructures((), 0)
+    frame = result.v_structure_probabilities()
+    shown = frame.head(_V_STRUCTURES_SHOWN)
+    lines = tuple(
+        (f"{first} → {child} ← {second}", share(_but_for_rounding(float(probability))))
+        for first, child, second, probability in shown.itertuples(index=False)
+    )
+    return _VStructures(lines, len(frame) - len(lines))
+
+
+def _parent_sets(result: CredibleSet) -> list[tuple[str, list[tuple[str, str]], int]]:
+    """Return for each variable its most probable parent sets, and how many more there are."""
+    if not len(result.rows):
+        return []
+    sections = []
+    for name in result.names:
+        frame = result.parent_set_probabilities(name)
+        lines = [
+            (", ".join(parents) or "(none)", share(_but_for_rounding(float(probability))))
+            for parents, probability in frame.head(_PARENT_SETS_SHOWN).itertuples(index=False)
+        ]
+        sections.append((name, lines, len(frame) - len(lines)))
+    return sections
+
+
+def _but_for_rounding(probability: float) -> float:
+    """Return 1 for a sum of weights that is 1 but for rounding."""
+    return 1.0 if probability > 1 - 1e-9 else probability

@@ -4,14 +4,18 @@ Every page is one HTML file without scripts, fonts or images from elsewhere; its
 loading anything. Names and states are escaped: they are text, never markup.
 """
 
+import base64
+import hashlib
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
 
 import jinja2
+from markupsafe import Markup
 
 from credibn.atomic import replacing
 from credibn.data import Dataset
@@ -29,6 +33,7 @@ __all__ = [
     "check_same_data",
     "describe_columns",
     "plural",
+    "share",
     "surviving_candidates",
     "within",
     "write_page",
@@ -38,18 +43,48 @@ CANDIDATES_SHOWN = 8
 _STATES_SHOWN = 12
 
 
-def write_page(template: str, path: str | os.PathLike[str], **content: object) -> None:
-    """Fill in a template of this package, and write it all or nothing."""
+def write_page(template: str, path: str | os.PathLike[str], scripts: Sequence[str] = (), **content: object) -> None:
+    """Fill in a template of this package, and write it all or nothing.
+
+    Parameters
+    ----------
+    template : str
+    path : str or path
+    scripts : sequence of str
+        Scripts among the assets that the page holds. Its policy allows these by their hash and no other, so that even
+        text which slipped through unescaped could not run.
+    content
+        What the template refers to.
+    """
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(lambda name: files("credibn.report").joinpath(name).read_text(encoding="utf-8")),
+        loader=jinja2.FunctionLoader(_text_of),
     )
-    page = environment.get_template(template).render(content)
+    texts = [_script(name) for name in scripts]
+    page = environment.get_template(template).render(
+        **content,
+        asset=lambda name: Markup(_text_of(f"assets/{name}")),
+        scripts=[Markup(text) for text in texts],
+        script_policy=Markup(" ".join(f"'sha256-{_digest(text)}'" for text in texts) or "'none'"),
+    )
     with replacing(path) as sink:
         sink.write(page.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _text_of(name: str) -> str:
+    return files("credibn.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script(name: str) -> str:
+    """Return a script without the name of its source map, which browsers' developer tools would try to load."""
+    return "".join(line for line in _text_of(f"assets/{name}").splitlines(True) if "sourceMappingURL" not in line)
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def within(epsilon: float) -> str:
@@ -75,6 +110,21 @@ def plural(number: int, noun: str) -> str:
     """
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+def share(probability: float) -> str:
+    """Return a probability in percent, never rounded to nothing or to everything.
+
+    Examples
+    --------
+    >>> share(1.0), share(0.99999), share(0.251), share(1e-9), share(0.0)
+    ('100 %', '> 99.9 %', '25.1 %', '< 0.1 %', '0 %')
+    """
+    if probability in (0.0, 1.0):
+        return f"{100 * probability:.0f} %"
+    if probability >= 0.9995:
+        return "> 99.9 %"
+    return "< 0.1 %" if probability < 0.0005 else f"{100 * probability:.1f} %"
 
 
 def as_text(value: object) -> str:

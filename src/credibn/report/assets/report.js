@@ -1,0 +1,176 @@
+"use strict";
+
+// Wires the report: the graph with its threshold, the browser of classes, the heat map and the sortable table.
+// What is drawn comes from the JSON in #drawn; the page shows the same in tables where no script runs.
+
+const SETTLED = 0.95; // a direction with this share of the edge's weight counts as settled; the legend says so
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+// An edge of the graph: thick and dark when probable, a head at each end as large as its direction is probable.
+function probableEdge(pair, names) {
+  const { ends: [a, b], joined, forward, backward, words } = pair;
+  const total = forward + backward || 1;
+  const isSettled = Math.max(forward, backward) / total >= SETTLED;
+  const heads = isSettled
+    ? [backward > forward ? 1 : 0, forward >= backward ? 1 : 0]
+    : [Math.max(0.05, backward / total), Math.max(0.05, forward / total)];
+  return {
+    ends: [a, b],
+    heads,
+    joined,
+    width: (1 + 3.5 * joined).toFixed(2),
+    opacity: (0.25 + 0.75 * joined).toFixed(2),
+    classes: isSettled ? "settled" : "open",
+    words: `${names[a]} and ${names[b]} are joined: ${words[0]} (${names[a]} → ${names[b]} ${words[1]}, ` +
+      `${names[b]} → ${names[a]} ${words[2]}).`,
+  };
+}
+
+// Edges for the layout, which takes no cycles: those with the surest directions come first and keep theirs, a later
+// one that would close a cycle is turned.
+function layoutEdges(pairs) {
+  const children = new Map();
+  const reaches = (from, to, seen = new Set()) => from === to || (children.get(from) || []).some(
+    (next) => !seen.has(next) && seen.add(next) && reaches(next, to, seen));
+  const sureness = ({ forward, backward }) => Math.abs(forward - backward);
+  return [...pairs].sort((one, other) => sureness(other) - sureness(one)).map(({ ends, joined, forward, backward }) => {
+    let [from, to] = backward > forward ? [ends[1], ends[0]] : ends;
+    if (reaches(to, from)) [from, to] = [to, from];
+    children.set(from, [...(children.get(from) || []), to]);
+    return { ends: [from, to], weight: 1 + Math.round(9 * joined) };
+  });
+}
+
+function startGraph(drawn, layout) {
+  const viewer = byId("graph-view"), slider = byId("threshold");
+  const view = new GraphView(viewer, drawn.names, layout);
+  const edges = drawn.pairs.map((pair) => probableEdge(pair, drawn.names));
+  const update = () => {
+    const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6);
+    byId("threshold-shown").textContent = `${slider.value} %`;
+    byId("n-drawn").textContent = `${shown.length} of ${edges.length} shown`;
+    byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} %.`;
+    view.show(shown);
+  };
+  slider.addEventListener("input", update);
+  update();
+}
+
+function classEdges(found, best, names) {
+  const bestMark = new Map();
+  for (const [a, b] of best.directed) bestMark.set(keyOf(a, b), `${a}>${b}`);
+  for (const [a, b] of best.undirected) bestMark.set(keyOf(a, b), "-");
+  const edge = ([a, b], isDirected) => ({
+    ends: [a, b],
+    heads: [0, isDirected ? 0.7 : 0],
+    width: 2.2,
+    opacity: 1,
+    classes: "plain" + (isDirected ? "" : " open") +
+      (bestMark.get(keyOf(a, b)) === (isDirected ? `${a}>${b}` : "-") ? "" : " changed"),
+    words: isDirected ? `${names[a]} → ${names[b]}.` : `${names[a]} — ${names[b]}, in either direction.`,
+  });
+  return [...found.directed.map((ends) => edge(ends, true)), ...found.undirected.map((ends) => edge(ends, false))];
+}
+
+function startClasses(drawn, layout) {
+  const viewer = byId("class-view"), rows = byId("class-table").tBodies[0].rows, { classes, names } = drawn;
+  const view = new GraphView(viewer, names, layout);
+  let at = 0;
+  const go = (number) => {
+    at = Math.max(0, Math.min(classes.length - 1, number));
+    const found = classes[at];
+    byId("class-number").textContent = `${at + 1} of ${classes.length}`;
+    byId("class-words").textContent = `Class ${at + 1}: ${found.words}` +
+      (at === 0 ? ". The best class." : `. Compared with the best: ${rows[at].cells[6].textContent}.`);
+    byId("previous-class").disabled = at === 0;
+    byId("next-class").disabled = at === classes.length - 1;
+    view.show(classEdges(found, classes[0], names));
+  };
+  byId("previous-class").addEventListener("click", () => go(at - 1));
+  byId("next-class").addEventListener("click", () => go(at + 1));
+  viewer.addEventListener("keydown", (event) => {
+    if (event.key !== "PageDown" && event.key !== "PageUp") return;
+    event.preventDefault();
+    const wasInside = document.activeElement.closest("svg") !== null;
+    go(at + (event.key === "PageDown" ? 1 : -1));
+    if (wasInside && view.edges.length) view.edges[0].group.focus(); // the edge that had the focus is gone
+  });
+  go(0);
+}
+
+// One cell of the heat map takes the focus; arrow keys move it, and its numbers are told.
+function startHeatMap(table) {
+  const readout = byId("cell-shown");
+  readout.hidden = false;
+  const children = [...table.tHead.rows[0].cells].map((cell) => cell.title);
+  const tell = (cell) => {
+    const value = cell.textContent || "0 %";
+    readout.textContent = `${cell.parentNode.cells[0].title} → ${children[cell.cellIndex]}: ${value}`;
+  };
+  const cellOf = (event) => event.target.closest("tbody td");
+  let current = table.tBodies[0].rows[0].cells[1];
+  current.tabIndex = 0;
+  const move = (cell) => {
+    current.removeAttribute("tabindex");
+    current = cell;
+    current.tabIndex = 0;
+  };
+  table.addEventListener("pointerover", (event) => { const cell = cellOf(event); if (cell) tell(cell); });
+  table.addEventListener("click", (event) => { const cell = cellOf(event); if (cell) { move(cell); tell(cell); } });
+  table.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) tell(cell); });
+  table.addEventListener("keydown", (event) => {
+    const cell = cellOf(event);
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    if (!cell || !steps) return;
+    event.preventDefault();
+    const row = table.tBodies[0].rows[cell.parentNode.sectionRowIndex + steps[0]];
+    const next = row && row.cells[cell.cellIndex + steps[1]];
+    if (!next || next.cellIndex === 0) return;
+    move(next);
+    next.focus();
+  });
+}
+
+// Each column head becomes a button; numbers sort by data-value, the largest first, names from A to Z.
+function startSorting(table) {
+  const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    head.setAttribute("aria-sort", "none");
+    const isNumber = head.classList.contains("number");
+    button.addEventListener("click", () => {
+      const first = isNumber ? "descending" : "ascending", second = isNumber ? "ascending" : "descending";
+      const order = head.getAttribute("aria-sort") === first ? second : first;
+      for (const other of heads) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", order);
+      const key = (row) => isNumber ? Number(row.cells[column].dataset.value) : row.cells[column].textContent;
+      const sign = order === "ascending" ? 1 : -1;
+      const compare = isNumber ? (a, b) => a - b : (a, b) => a.localeCompare(b);
+      body.append(...[...body.rows].sort((a, b) => sign * compare(key(a), key(b))));
+    });
+  });
+}
+
+(function start() {
+  const drawn = JSON.parse(byId("drawn").textContent);
+  const views = [byId("graph-view"), byId("class-view")].filter(Boolean);
+  for (const viewer of views) viewer.hidden = false;
+  if (views.length) {
+    const room = { width: Math.max(280, views[0].clientWidth - 2), height: 0.85 * window.innerHeight };
+    const layout = layOut(drawn.names, layoutEdges(drawn.pairs), room);
+    if (byId("graph-view")) startGraph(drawn, layout);
+    if (byId("class-view")) startClasses(drawn, layout);
+  }
+  if (byId("heat-map")) startHeatMap(byId("heat-map"));
+  for (const table of document.querySelectorAll("table.sortable")) startSorting(table);
+  // What is folded on the screen is there on paper.
+  window.addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+  });
+})();

@@ -1,0 +1,255 @@
+"""Figures of a credible set, as matplotlib figures: the gap curve and the heat map of edges.
+
+They are made without pyplot, so nothing global changes and nothing is kept alive: show one in a notebook, or save it
+with ``figure.savefig("curve.pdf")``. matplotlib is imported when the first figure is made.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn.credible import CredibleSet
+from credibn.report.sections import plural
+
+if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["BAYES_FACTORS", "edge_heat_map", "figure_svg", "gap_curve", "networks_within", "overview"]
+
+BAYES_FACTORS = (3, 20, 150)
+"""Where evidence begins to be positive, strong and very strong (Kass & Raftery 1995)."""
+
+_INK, _SOFT, _LINE, _MARK, _ALERT = "#1b1f24", "#57606a", "#d0d7de", "#0a6aa6", "#b84a00"
+_THEME = {_INK: "--ink", _SOFT: "--soft", _LINE: "--line", _MARK: "--mark", _ALERT: "--alert"}
+"""The colours of figures, and the custom properties of the page's style sheet that take their place there."""
+_MISSING = "above this line networks may be missing"
+_MOST_STEPS = 600
+_MOST_NUMBERS = 12
+_MOST_LABELS = 100
+_LOG10 = math.log(10)
+
+
+def overview(result: CredibleSet) -> Figure:
+    """Return the heat map of edges and the gap curve, side by side.
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> figure = overview(learn(np.column_stack([np.arange(80) // 40] * 2)))
+    >>> [axes.get_xlabel() for axes in figure.axes[:2]]
+    ['Child', 'Networks, the best first']
+    """
+    figure = _figure(11, 5)
+    left, right = figure.subplots(1, 2)
+    _draw_heat_map(result, left)
+    _draw_curve(result, right)
+    return figure
+
+
+def gap_curve(result: CredibleSet) -> Figure:
+    """Return the figure of how fast scores fall: the gap to the best score of the k-th best network, against k.
+
+    Networks of a class share a score where classes are credible as a whole, so the curve is a staircase with a step for
+    each class; the axis of k is logarithmic. Lines mark Bayes factors of 3, 20 and 150 (Liao et al., figure of the
+    deviation from the optimum).
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> figure = gap_curve(learn(np.column_stack([np.arange(80) // 40] * 2)))
+    >>> figure.axes[0].get_ylabel()
+    'Gap to the best score (nats)'
+    """
+    figure = _figure(7.5, 3.8)
+    _draw_curve(result, figure.subplots())
+    return figure
+
+
+def edge_heat_map(result: CredibleSet) -> Figure:
+    """Return the figure of edge probabilities: rows are parents, columns children.
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> figure = edge_heat_map(learn(np.column_stack([np.arange(80) // 40] * 2)))
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['X0', 'X1']
+    """
+    side = min(14.0, 3.5 + 0.22 * len(result.names))
+    figure = _figure(side + 1, side)
+    _draw_heat_map(result, figure.subplots())
+    return figure
+
+
+def figure_svg(make: Callable[[CredibleSet], Figure], result: CredibleSet, prefix: str, label: str) -> str:
+    """Return a figure as an SVG element for a page; the same result gives the same bytes.
+
+    Parameters
+    ----------
+    make : callable
+        `gap_curve` or another function of this module.
+    result : CredibleSet
+    prefix : str
+        Put before each id, so that several figures fit on one page.
+    label : str
+        What the figure shows, for those who cannot see it: plain text without ``"``, ``<`` and ``&``.
+    """
+    settings = {"svg.hashsalt": prefix, "svg.fonttype": "none", "font.size": 11}
+    with _no_remarks(), io.StringIO() as sink:
+        import matplotlib.style
+
+        with matplotlib.style.context(["default", settings]):
+            metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            make(result).savefig(sink, format="svg", transparent=True, metadata=metadata)
+        text = sink.getvalue()
+    return _themed(text[text.index("<svg") :], prefix, label)
+
+
+@contextmanager
+def _no_remarks() -> Iterator[None]:
+    """Keep matplotlib's remarks on its list of fonts off the terminal of someone who asked for a page."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _themed(svg: str, prefix: str, label: str) -> str:
+    """Return matplotlib's SVG with the fonts and colours of the page, and without what HTML has no use for."""
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    view = re.search(r'viewBox="([^"]*)"', svg)
+    assert view is not None
+    svg = f'<svg role="img" aria-label="{label}" viewBox="{view[1]}">' + svg[svg.index(">") + 1 :]
+    svg = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{prefix}-", svg).replace("xlink:href", "href")
+    svg = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", svg)
+    for colour, variable in _THEME.items():
+        svg = svg.replace(colour, f"var({variable})")
+    return re.sub(r"\n\s*", "\n", svg).strip()
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _style_axes(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(_SOFT)
+    axes.tick_params(colors=_SOFT, labelcolor=_INK)
+    axes.xaxis.label.set_color(_INK)
+    axes.yaxis.label.set_color(_INK)
+
+
+def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
+    """Return for each Bayes factor of the curve how many networks, in how many classes, are within it.
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> networks_within(learn(np.column_stack([np.arange(80) // 40] * 2), bayes_factor=5))
+    [('3', '2 networks', '1 class')]
+    """
+    lines = []
+    for factor in BAYES_FACTORS:
+        gap = math.log(factor)
+        if gap <= result.epsilon * (1 + 1e-12) and len(result.rows):
+            is_all = math.isclose(gap, result.epsilon)  # the search has its own margin for rounding at the boundary
+            inside = np.count_nonzero(result.rows.scores >= result.optimal_score - gap)
+            rows = result.rows.first(len(result.rows) if is_all else int(inside))
+            lines.append((f"{factor}", plural(rows.n_networks, "network"), plural(rows.n_classes, "class")))
+    return lines
+
+
+def _draw_curve(result: CredibleSet, axes: Axes) -> None:
+    _style_axes(axes)
+    axes.set_xlabel("Networks, the best first")
+    axes.set_ylabel("Gap to the best score (nats)")
+    logs, gaps = _staircase(result)
+    span = float(gaps.max(initial=0.0))
+    top = 1.08 * min((math.log(factor) for factor in BAYES_FACTORS if span <= math.log(factor)), default=span)
+    right = max(float(logs.max(initial=0.0)), math.log10(2)) * 1.04
+    for factor in BAYES_FACTORS:
+        if math.log(factor) <= top:
+            axes.axhline(math.log(factor), color=_LINE, linewidth=1, zorder=1)
+            axes.text(0.01 * right, math.log(factor), f"Bayes factor {factor}", color=_SOFT, va="bottom", fontsize=9)
+    known = math.inf if result.unexplored_bound is None else result.optimal_score - result.unexplored_bound
+    if 0 <= known < top:
+        axes.axhline(known, color=_ALERT, linewidth=1.2, linestyle="--", zorder=2)
+        axes.text(right, known, _MISSING, color=_ALERT, ha="right", va="bottom", fontsize=9)
+    axes.plot(logs, gaps, color=_MARK, linewidth=2, solid_joinstyle="miter", zorder=3)
+    if len(gaps):
+        axes.plot(logs[-1:], gaps[-1:], color=_MARK, marker="o", markersize=5, zorder=3)
+    axes.set_xlim(0, right)
+    axes.set_ylim(0, top)
+    _label_counts(axes, right)
+
+
+def _label_counts(axes: Axes, right: float) -> None:
+    """Put numbers of networks on an axis of their log10, which unlike a logarithmic axis has no largest number."""
+    powers = range(0, math.floor(right) + 1, max(1, math.floor(right) // 8))
+    if right < 3:
+        counts = [step * 10**power for power in powers for step in (1, 2, 5) if math.log10(step) + power <= right]
+        axes.set_xticks([math.log10(count) for count in counts], [f"{count:,}" for count in counts])
+    else:
+        axes.set_xticks(list(powers), [_power(exponent) for exponent in powers])
+
+
+def _power(exponent: int) -> str:
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return f"{10**exponent:,}" if exponent < 5 else f"10{str(exponent).translate(raised)}"
+
+
+def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return log10 of the number of networks, and the gap, at each corner of the curve, thinned to what one can see.
+
+    Row i holds the networks from the first to the last of those that it adds: both have its gap.
+    """
+    rows = result.rows
+    if not len(rows):
+        return np.zeros(0), np.zeros(0)
+    last = np.logaddexp.accumulate(rows.log_sizes) / _LOG10
+    gaps = np.maximum(0.0, result.optimal_score - rows.scores)
+    if len(rows) > _MOST_STEPS:
+        wanted = np.linspace(0, last[-1], _MOST_STEPS)
+        kept = np.unique(np.append(np.searchsorted(last, wanted).clip(max=len(rows) - 1), len(rows) - 1))
+    else:
+        kept = np.arange(len(rows))
+    first = np.where(kept > 0, last[kept - 1], 0.0)
+    return np.column_stack([first, last[kept]]).ravel(), np.repeat(gaps[kept], 2)
+
+
+def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    n = len(result.names)
+    edges = result.averages().parent_sets.edges if len(result.rows) else np.zeros((n, n))
+    colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", _MARK])
+    image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
+    assert axes.figure is not None
+    axes.figure.colorbar(image, ax=axes, label="Probability of the edge", shrink=0.8)
+    axes.set_xlabel("Child")
+    axes.set_ylabel("Parent")
+    if n <= _MOST_LABELS:
+        size = max(4.0, min(10.0, 260 / n))
+        # A dollar sign in a name is no mathematics.
+        axes.set_xticks(range(n), result.names, rotation=90, fontsize=size, parse_math=False)
+        axes.set_yticks(range(n), result.names, fontsize=size, parse_math=False)
+    if n <= _MOST_NUMBERS:
+        for parent, child in zip(*np.nonzero(edges), strict=True):
+            shown = edges[parent, child]
+            colour = "#ffffff" if shown > 0.5 else _INK
+            axes.text(child, parent, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)

@@ -1,0 +1,102 @@
+"""A result in words: how many networks are credible, what a Bayes factor is, and what is certain.
+
+No sentence claims more than the result carries: that no other network exists is said only where it is proven.
+"""
+
+import math
+
+from credibn.credible import CredibleSet
+from credibn.report.sections import plural, within
+
+__all__ = ["bayes_factor_sentences", "certain_sentences", "learning_headline"]
+
+_PROBABILITY_SCORES = ("bdeu", "bge")
+"""Scores that are the log probability of the data given the network."""
+
+
+def learning_headline(result: CredibleSet) -> str:
+    """Say in one or two sentences how many networks are credible; the claim that no other is only where it is proven.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibn import learn
+    >>> x = np.arange(80) // 40
+    >>> learning_headline(learn(np.column_stack([x, x]), bayes_factor=20))
+    '2 networks in 1 class fit these data about as well as the best: no other comes within a Bayes factor of 20 of it.'
+    """
+    networks, classes = plural(result.n_networks, "network"), plural(result.n_classes, "class")
+    found = f"{networks} in {classes}"
+    is_single = result.n_networks == 1
+    reach = within(result.epsilon)
+    if not result.complete:
+        reason = str(result.stopped_because).replace("_", " ")
+        if result.is_optimum_proven:
+            fit = "fits" if is_single else "fit"
+            return (
+                f"At least {found} {fit} these data about as well as the best, {reach} of it. The search ended early "
+                f"({reason}): there may be more."
+            )
+        were = "was" if is_single else "were"
+        return f"{found} {were} found before the search ended early ({reason}): better ones may exist."
+    if result.n_requested is not None:
+        return f"{found} {'is' if is_single else 'are'} the best, proven: the last is {reach} of the first."
+    if is_single:
+        return f"1 network fits these data best: no other{_among(result)} comes {reach} of it."
+    return f"{found} fit these data about as well as the best: no other{_among(result)} comes {reach} of it."
+
+
+def _among(result: CredibleSet) -> str:
+    """Return to which networks a claim about all networks is confined."""
+    table = result.score_table
+    if table.epsilon is None:
+        return " made of the parent sets given"
+    return " that obeys the constraints" if table.provenance.get("constraints") else ""
+
+
+def bayes_factor_sentences(result: CredibleSet) -> list[str]:
+    """Say what the gap means, for readers who have never met a Bayes factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibn import learn
+    >>> bayes_factor_sentences(learn(np.arange(8).reshape(4, 2) % 3, score="bdeu", bayes_factor=3))[0]
+    'A Bayes factor says how many times more probable the data are under one network than under another; here it is at \
+most 3 between the best network and any other in this report.'
+    """
+    size = f"exp({result.epsilon:,.6g})" if result.epsilon > 30 else f"{math.exp(result.epsilon):,.6g}"
+    sentences = [
+        "A Bayes factor says how many times more probable the data are under one network than under another; here it "
+        f"is at most {size} between the best network and any other in this report."
+    ]
+    score = result.score_table.provenance.get("score")
+    if score not in _PROBABILITY_SCORES:
+        named = f"The score ({score})" if score else "The score"
+        sentences.append(f"{named} stands in for the log of that probability.")
+    sentences.append(
+        "On a common scale, a factor below 3 is hardly worth a mention, 3 to 20 is positive evidence, 20 to 150 "
+        "strong and above 150 very strong (Kass and Raftery 1995)."
+    )
+    return sentences
+
+
+def certain_sentences(result: CredibleSet) -> list[str]:
+    """Return what is guaranteed, as sentences."""
+    proven = "proven to be the best there is" if result.is_optimum_proven else "not proven to be the best there is"
+    sentences = [
+        f"The best score known is {result.optimal_score:,.6f}, {proven}.",
+        f"{'The list is complete.' if result.complete else 'The list is not complete.'} {result.guarantee}",
+    ]
+    table = result.score_table
+    if table.epsilon is None:
+        sentences.append(
+            "The scores do not say for which gap they were pruned: this holds only among networks made of the parent "
+            "sets given."
+        )
+    elif table.provenance.get("constraints"):
+        sentences.append("This holds among the networks that obey the constraints listed below.")
+    if result.grouping != "whole classes":
+        sentences.append("Networks were listed one by one: a class counts only its members found here.")
+    sentences.append(result.share_statement)
+    return sentences
