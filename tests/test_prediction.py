@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import strategies
-from credibn import AveragedModel, CredibleSet, Dataset, EdgeLogOdds, average_models, learn, read_data
+from credibn import AveragedModel, CredibleSet, Dataset, EdgeLogOdds, average_models, learn, read_data, read_network
 from credibn.errors import CredibnWarning, DataError, OptionError
 from credibn.examples import sample_asia
 from credibn.graphs import class_members
@@ -678,3 +678,35 @@ def test_a_dataset_is_no_table_of_rows(asia):
     assert isinstance(data, Dataset)
     with pytest.raises(DataError, match="order of rows"):
         asia.predict(data, "lung")
+
+
+# ----------------------------------------------------------------- against another program
+
+
+def optional_pyagrum():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # theirs, at import
+        return pytest.importorskip("pyagrum")
+
+
+@pytest.mark.parametrize("n_missing", [0, 3])
+@pytest.mark.parametrize("name", ["asia", "sachs", "alarm"])
+def test_predictions_of_one_network_agree_with_pyagrum(name, n_missing, shared_data):
+    """Rows drawn from a published network, some cells taken away: the posterior of a target given the rest."""
+    pyagrum = optional_pyagrum()
+    network = read_network(shared_data / "networks" / f"{name}.bif")
+    theirs = network.to_pyagrum()
+    rows = network.sample(6, seed=3)
+    rng = np.random.default_rng(3)
+    for target in rng.choice(list(network.names), 3, replace=False).tolist():
+        given = rows.drop(columns=target).astype(object)
+        for row in range(len(given)):
+            given.iloc[row, rng.choice(given.shape[1], n_missing, replace=False)] = None
+        found = network.predict_proba(given, target)
+        assert list(found.columns) == list(theirs.variable(target).labels())
+        for row in range(len(given)):
+            engine = pyagrum.LazyPropagation(theirs)
+            engine.setEvidence({column: value for column, value in given.iloc[row].items() if value is not None})
+            engine.addTarget(target)
+            engine.makeInference()
+            np.testing.assert_allclose(found.iloc[row], engine.posterior(target).toarray(), rtol=0, atol=1e-9)
