@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from credibn import examples, read_data, score_parent_sets
+from credibn import examples, read_data, read_network, score_parent_sets
 from credibn.errors import OptionError
-from credibn.examples import ASIA, sample_asia, tic_tac_toe
+from credibn.examples import ASIA, NETWORKS, example_network, sample_asia, sample_example, tic_tac_toe
 
 
 def asia_joint():
@@ -109,3 +109,42 @@ def test_tic_tac_toe_has_the_content_of_the_uci_data(shared_data):
     assert counts(mine) == counts(theirs)
     scores = [score_parent_sets(data, bayes_factor=20).scores for data in (mine, theirs)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["asia", "cancer", "earthquake"])
+def test_networks_are_those_of_the_repository(name, shared_data):
+    """The same structure and numbers as the Bayesian Network Repository, under its own names of states."""
+    published, ours = read_network(shared_data / "networks" / f"{name}.bif"), example_network(name)
+    assert sorted(published.names) == sorted(ours.names)
+    rename = {"True": "yes", "False": "no"}
+    for v, variable in enumerate(ours.names):
+        w = published.index(variable)
+        states = [rename.get(str(state), state) for state in published.states[w]]
+        parents = [ours.names[p] for p in ours.parents[v]]
+        assert sorted(parents) == sorted(published.names[p] for p in published.parents[w])
+        axes = [published.parents[w].index(published.index(p)) for p in parents]
+        table = published.local_models[w].probabilities.transpose([*axes, len(parents)])
+        for axis, parent in enumerate([*parents, variable]):
+            there = published.states[published.index(parent)]
+            labels = [rename.get(str(state), state) for state in there]
+            table = table.take([labels.index(state) for state in ours.states[ours.names.index(parent)]], axis)
+        assert set(states) == set(ours.states[v])
+        assert ours.local_models[v].probabilities == pytest.approx(table, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_samples_follow_their_network(name):
+    network, n_rows = example_network(name), 20_000
+    rows = sample_example(name, n_rows, seed=4).to_pandas()
+    drawn = network.sample(n_rows, seed=4)
+    assert list(rows.columns) == list(drawn.columns) == list(network.names)
+    for one, two in itertools.combinations(network.names, 2):
+        counts = rows.groupby([one, two]).size() / n_rows
+        others = drawn.groupby([one, two], observed=True).size() / n_rows
+        for cell in set(counts.index) | set(others.index):
+            assert abs(counts.get(cell, 0) - others.get(cell, 0)) < 0.025
+
+
+def test_an_unknown_example_is_refused():
+    with pytest.raises(OptionError, match="no example network 'asian'; choose one of asia, cancer"):
+        sample_example("asian")

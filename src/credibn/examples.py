@@ -1,14 +1,18 @@
 """Example data that the package makes by itself: the same rows for the same seed, no file and no download.
 
-Two tables small enough to look at, and well known enough to compare:
+Small networks from textbooks and papers, written here as the facts that they are, so that one knows what should come
+back; and a table that is well known enough to compare:
 
-- `sample_asia`: patients of the chest clinic of Lauritzen & Spiegelhalter (1988), "Local computations with
-  probabilities on graphical structures and their application to expert systems", J. R. Statist. Soc. B 50(2),
-  drawn from its eight-variable network, which is known: so one can see what comes back.
+- ``"asia"``: the chest clinic of Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on graphical
+  structures and their application to expert systems", J. R. Statist. Soc. B 50(2).
+- ``"cancer"``: Korb & Nicholson (2010), "Bayesian Artificial Intelligence", 2nd edition, section 2.2.
+- ``"earthquake"``: the burglar alarm of Pearl (1988), with the numbers of Korb & Nicholson (2010), section 2.5.
+- ``"sprinkler"``: Russell & Norvig (2010), "Artificial Intelligence", 3rd edition, section 14.5.
 - `tic_tac_toe`: the 958 boards on which a game of tic-tac-toe can end, found by playing every game. The UCI
   repository's "Tic-Tac-Toe Endgame" has the same content.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,13 +20,15 @@ import numpy as np
 import pyarrow as pa
 
 from credibn.checks import whole_number
+from credibn.errors import OptionError
+from credibn.models import BayesianNetwork, TableModel
 
-__all__ = ["ASIA", "YesNoNode", "sample_asia", "tic_tac_toe"]
+__all__ = ["ASIA", "NETWORKS", "YesNoNode", "example_network", "sample_asia", "sample_example", "tic_tac_toe"]
 
 
 @dataclass(frozen=True)
 class YesNoNode:
-    """A node of a yes/no network: its parents, and the probability of "yes" for each of their answers.
+    """A node of a network of two states each: its parents, and the probability of "yes" for each of their answers.
 
     Attributes
     ----------
@@ -30,11 +36,14 @@ class YesNoNode:
     parents : tuple of str
     probability_of_yes : mapping of str to float
         The key holds one letter for each parent, in order: ``"yn"`` is yes to the first, no to the second.
+    states : tuple of str
+        What "yes" and "no" are called.
     """
 
     name: str
     parents: tuple[str, ...]
     probability_of_yes: Mapping[str, float]
+    states: tuple[str, str] = ("yes", "no")
 
 
 ASIA = (
@@ -49,16 +58,93 @@ ASIA = (
 )
 """The chest clinic: parents stand before their children."""
 
+NETWORKS: Mapping[str, tuple[YesNoNode, ...]] = {
+    "asia": ASIA,
+    "cancer": (
+        YesNoNode("Pollution", (), {"": 0.9}, ("low", "high")),
+        YesNoNode("Smoker", (), {"": 0.3}),
+        YesNoNode("Cancer", ("Pollution", "Smoker"), {"yy": 0.03, "ny": 0.05, "yn": 0.001, "nn": 0.02}),
+        YesNoNode("Xray", ("Cancer",), {"y": 0.9, "n": 0.2}, ("positive", "negative")),
+        YesNoNode("Dyspnoea", ("Cancer",), {"y": 0.65, "n": 0.3}),
+    ),
+    "earthquake": (
+        YesNoNode("Burglary", (), {"": 0.01}),
+        YesNoNode("Earthquake", (), {"": 0.02}),
+        YesNoNode("Alarm", ("Burglary", "Earthquake"), {"yy": 0.95, "ny": 0.29, "yn": 0.94, "nn": 0.001}),
+        YesNoNode("JohnCalls", ("Alarm",), {"y": 0.9, "n": 0.05}),
+        YesNoNode("MaryCalls", ("Alarm",), {"y": 0.7, "n": 0.01}),
+    ),
+    "sprinkler": (
+        YesNoNode("Cloudy", (), {"": 0.5}),
+        YesNoNode("Sprinkler", ("Cloudy",), {"y": 0.1, "n": 0.5}),
+        YesNoNode("Rain", ("Cloudy",), {"y": 0.8, "n": 0.2}),
+        YesNoNode("WetGrass", ("Sprinkler", "Rain"), {"yy": 0.99, "yn": 0.9, "ny": 0.9, "nn": 0.0}),
+    ),
+}
+"""Networks by name; parents stand before their children."""
 
-def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:
-    """Draw patients of the chest clinic: each variable in turn, given the parents already drawn.
+
+def example_network(name: str) -> BayesianNetwork:
+    """Return an example network with its published parameters.
 
     Parameters
     ----------
+    name : {"asia", "cancer", "earthquake", "sprinkler"}
+
+    Examples
+    --------
+    >>> example_network("sprinkler")
+    BayesianNetwork(4 variables, 4 edges, 9 parameters)
+    """
+    nodes = _nodes(name)
+    position = {node.name: at for at, node in enumerate(nodes)}
+    models = []
+    for node in nodes:
+        parents = [position[parent] for parent in node.parents]
+        yes = np.array([node.probability_of_yes["".join(key)] for key in itertools.product("yn", repeat=len(parents))])
+        yes = yes.reshape((2,) * len(parents)).transpose(np.argsort(parents))  # parents by position
+        models.append(TableModel(tuple(sorted(parents)), np.stack([yes, 1 - yes], -1)))
+    return BayesianNetwork(tuple(position), tuple(node.states for node in nodes), tuple(models))
+
+
+def sample_example(name: str, n_rows: int = 1000, seed: int = 0) -> pa.Table:
+    """Draw rows of an example network: each variable in turn, given the parents already drawn.
+
+    Parameters
+    ----------
+    name : {"asia", "cancer", "earthquake", "sprinkler"}
     n_rows : int
-        How many patients, at least 1.
+        How many rows, at least 1.
     seed : int
-        The same seed gives the same patients; more rows are not a continuation of fewer.
+        The same seed gives the same rows; more rows are not a continuation of fewer.
+
+    Returns
+    -------
+    pyarrow.Table
+        Text columns.
+
+    Examples
+    --------
+    >>> sample_example("cancer", 2)["Pollution"].to_pylist()
+    ['low', 'low']
+    """
+    nodes = _nodes(name)
+    n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
+    generator = np.random.default_rng(seed)
+    is_yes: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
+    for node in nodes:
+        probability = np.zeros(n_rows)
+        for answers, value in node.probability_of_yes.items():
+            applies = np.ones(n_rows, dtype=bool)
+            for parent, answer in zip(node.parents, answers, strict=True):
+                applies &= is_yes[parent] == (answer == "y")
+            probability[applies] = value
+        is_yes[node.name] = generator.random(n_rows) < probability
+    return pa.table({node.name: np.where(is_yes[node.name], *node.states).astype(object) for node in nodes})
+
+
+def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:
+    """Draw patients of the chest clinic; see `sample_example`.
 
     Returns
     -------
@@ -73,18 +159,13 @@ def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:
     >>> sample_asia(1000, seed=0).equals(table)
     True
     """
-    n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
-    generator = np.random.default_rng(seed)
-    is_yes: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
-    for node in ASIA:
-        probability = np.zeros(n_rows)
-        for answers, value in node.probability_of_yes.items():
-            applies = np.ones(n_rows, dtype=bool)
-            for parent, answer in zip(node.parents, answers, strict=True):
-                applies &= is_yes[parent] == (answer == "y")
-            probability[applies] = value
-        is_yes[node.name] = generator.random(n_rows) < probability
-    return pa.table({name: np.where(drawn, "yes", "no").astype(object) for name, drawn in is_yes.items()})
+    return sample_example("asia", n_rows, seed)
+
+
+def _nodes(name: str) -> tuple[YesNoNode, ...]:
+    if name not in NETWORKS:
+        raise OptionError(f"there is no example network {name!r}; choose one of {', '.join(NETWORKS)}")
+    return NETWORKS[name]
 
 
 _SQUARES = tuple(f"{row}_{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right"))
