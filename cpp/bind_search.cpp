@@ -280,6 +280,7 @@ void credibn::bind_search(nb::module_& module) {
       .def("best", &Collection::best)
       .def("is_cut", &Collection::is_cut)
       .def("is_full", &Collection::is_full)
+      .def("count", &Collection::count)
       .def("finish", &finish);
   nb::class_<SearchProblem>(module, "SearchProblem")
       .def(nb::init<const In<std::int64_t, 1>&, const In<double, 1>&, const In<std::uint64_t, 2>&>(), array("offsets"),

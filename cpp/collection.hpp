@@ -78,7 +78,11 @@ class Collection {
   bool is_cut() const { return limit() < best() + width_; }
   // Whether more rows are wanted than the memory quota holds.
   bool is_full() const { return is_full_; }
-  std::size_t count() const { return rows_.count(); }
+  // The rows held so far, of which some may yet be dropped; safe to ask while threads add more.
+  std::size_t count() const {
+    std::lock_guard lock(mutex_);
+    return rows_.count();
+  }
   std::size_t size_words() const { return rows_.size_words_; }
   const Rows& rows() const { return rows_; }
 
@@ -182,7 +186,7 @@ class Collection {
   std::size_t check_at_ = 1024;
   bool is_full_ = false;
   std::uint64_t n_seen_ = 0, n_networks_ = 0;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace credibn

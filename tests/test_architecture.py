@@ -27,8 +27,13 @@ STAGES = {
     "report": 9,
     "examples": 9,
     "terminal": 10,
+    "cli_files": 11,
     "cli_options": 11,
+    "cli_convert": 12,
     "cli_learn": 12,
+    "cli_models": 12,
+    "cli_posterior": 12,
+    "cli_results": 12,
     "cli": 13,
 }
 """Each stage may import itself and those with a smaller number; equal numbers do not know each other."""

@@ -272,7 +272,9 @@ def test_version_help_and_completion():
     assert re.fullmatch(r"credibn \d+\.\d+.*\n", run("--version").stdout)
     stdout = " ".join(run("--help").stdout.split())
     assert "3 a limit struck, so the result is not complete; 130 interrupted" in stdout
-    for command in ("score", "learn", "kbest", "data", "convert", "demo"):
+    assert "'credibn --install-completion' teaches your shell" in stdout
+    results = ["edges", "report", "predict", "fit", "sample", "posterior"]
+    for command in ("score", "learn", "kbest", "data", "convert", "demo", *results):
         assert command in stdout
         assert run(command, "--help").exit_code == 0
     environment = {
@@ -282,6 +284,24 @@ def test_version_help_and_completion():
         "COMP_CWORD": "1",
     }
     assert run_script(env=environment).stdout.split() == ["score"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown(shell):
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shown = run_script("--show-completion", shell, env=environment)
+    assert shown.returncode == 0
+    assert "_CREDIBN_COMPLETE" in shown.stdout
+
+
+def test_completion_of_the_options_of_a_command():
+    environment = {
+        **os.environ,
+        "_CREDIBN_COMPLETE": "complete_bash",
+        "COMP_WORDS": "credibn edges result --fo",
+        "COMP_CWORD": "3",
+    }
+    assert run_script(env=environment).stdout.split() == ["--format"]
 
 
 # Mistakes.

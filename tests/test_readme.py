@@ -47,7 +47,16 @@ def test_shell_commands_work(tmp_path, monkeypatch):
     for words in run:
         result = CliRunner().invoke(app, words[1:])
         assert result.exit_code == 0, (words, result.output)
-    for name in ("clinic.jkl", "clinic.pss", "clinic.scores", "clinic/report.html", "demo/asia.html"):
+    for name in (
+        "clinic.jkl",
+        "clinic.pss",
+        "clinic.scores",
+        "clinic/report.html",
+        "clinic.dot",
+        "filled.csv",
+        "clinic.html",
+        "demo/asia.html",
+    ):
         assert (tmp_path / name).is_file()
 
 

@@ -22,7 +22,9 @@ import pyarrow.csv
 import typer
 from typer.core import TyperGroup
 
+from credibn.cli_convert import ScoreFormat, convert
 from credibn.cli_learn import kbest, learn
+from credibn.cli_models import fit, predict, sample
 from credibn.cli_options import (
     AsJsonOption,
     BayesFactorOption,
@@ -48,17 +50,19 @@ from credibn.cli_options import (
     parent_limits,
     read,
 )
-from credibn.data import read_data
+from credibn.cli_posterior import posterior
+from credibn.cli_results import edges, report
+from credibn.data import Dataset, read_data
 from credibn.data.states import MAX_STATES
 from credibn.errors import CredibnError, OptionError, TimeLimitError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
+from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import (
     EdgePenalty,
     ScoreTable,
     estimate_scoring,
-    read_scores,
     read_tiers,
     score_parent_sets,
     write_scores,
@@ -66,6 +70,7 @@ from credibn.scores import (
 from credibn.scores.epsilon import resolve_epsilon
 from credibn.terminal import (
     in_shell_words,
+    print_costs,
     print_estimate,
     print_result,
     print_summary,
@@ -82,14 +87,6 @@ class Engine(StrEnum):
     AUTO = "auto"
     TABLE = "table"
     DESCENT = "descent"
-
-
-class ScoreFormat(StrEnum):
-    """The formats of score files."""
-
-    JKL = "jkl"
-    PSS = "pss"
-    SCORES = "scores"
 
 
 class Example(StrEnum):
@@ -121,10 +118,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Every Bayesian network structure that your data cannot rule out.",
     epilog="Exit status: 0 done and complete; 1 unexpected internal error; 2 wrong usage or bad input; "
-    "3 a limit struck, so the result is not complete; 130 interrupted.",
+    "3 a limit struck, so the result is not complete; 130 interrupted.\n\n'credibn --install-completion' teaches your "
+    "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
-app.command()(learn)
-app.command()(kbest)
+for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert):
+    app.command()(_command)
 
 _Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]
 _Out = Annotated[
@@ -220,40 +218,39 @@ def describe(
     max_states: MaxStatesOption = MAX_STATES,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Describe a file: rows, distinct rows, and the states, missing values or range of each column."""
-    summary = read(data, columns, weights, missing, discretise, continuous, max_states).describe()
+    """Describe a file: rows, the states, missing values or range of each column, and what learning would take."""
+    dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
+    costs = _predicted_costs(dataset)
     if as_json:
-        typer.echo(json.dumps(asdict(summary), default=str))
+        typer.echo(json.dumps({**asdict(dataset.describe()), "predicted": costs}, default=str))
     else:
-        print_summary(summary)
+        print_summary(dataset.describe())
+        print_costs(costs)
 
 
-@app.command()
-def convert(
-    source: Annotated[Path, typer.Argument(metavar="SCORES_IN", help="Score file to read.")],
-    destination: Annotated[Path, typer.Argument(metavar="SCORES_OUT", help="Score file to write.")],
-    from_format: Annotated[ScoreFormat | None, typer.Option("--from", help="By default the file's ending.")] = None,
-    to_format: Annotated[ScoreFormat | None, typer.Option("--to", help="By default the file's ending.")] = None,
-    as_json: AsJsonOption = False,
-) -> None:
-    """Convert a score file between the formats jkl, pss and scores."""
-    table = read_scores(source, format=from_format)
-    write_scores(table, destination, format=to_format)
-    if as_json:
-        facts = {
-            "n_variables": table.n_variables,
-            "n_candidates": table.n_candidates,
-            "out": str(destination),
-        }
-        typer.echo(json.dumps(facts))
-    else:
-        typer.echo(f"{table.n_candidates:,} candidate parent sets written to {destination}")
+def _predicted_costs(dataset: Dataset) -> dict[str, Any]:
+    """Return what scoring for a Bayes factor of 20, and summing over all networks, would take at most."""
+    score = ScoreName.CONDITIONAL_GAUSSIAN_BIC
+    if all(dataset.is_discrete):
+        score = ScoreName.BIC
+    elif not any(dataset.is_discrete):
+        score = ScoreName.GAUSSIAN_BIC
+    costs: dict[str, Any] = {"score": score.value, "scoring": None, "scoring_refused": None, "posterior": None}
+    try:
+        scoring = estimate_scoring(dataset, score=score.value)
+        costs["scoring"] = asdict(scoring)
+        if scoring.n_searched <= MOST_VARIABLES:
+            costs["posterior"] = asdict(estimate_posterior(scoring.n_searched))
+    except CredibnError as error:
+        costs["scoring_refused"] = str(error)
+    return costs
 
 
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; made if need be.")],
     example: Annotated[Example, typer.Option(help="Which data to make.")] = Example.ASIA,
+    as_json: AsJsonOption = False,
 ) -> None:
     """Make example data, find every credible network, write an HTML page; the last line is the page's path."""
     rows = sample_asia() if example is Example.ASIA else tic_tac_toe()
@@ -269,6 +266,10 @@ def demo(
     write_scores(found.score_table, paths["pss"])
     found.save(paths["credibn"])
     write_learning_page(found, paths["html"], read_data(rows))
+    if as_json:
+        names = {"data": "csv", "scores": "pss", "result": "credibn", "page": "html"}
+        typer.echo(json.dumps({name: str(paths[ending]) for name, ending in names.items()}))
+        return
     typer.echo(learning_headline(found))
     typer.echo(f"data:   {paths['csv']}\nscores: {paths['pss']}\nresult: {paths['credibn']}\npage:")
     typer.echo(paths["html"])

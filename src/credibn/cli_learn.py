@@ -19,24 +19,28 @@ from credibn.cli_options import (
     AsJsonOption,
     BayesFactorOption,
     ContinuousOption,
+    DataArgument,
     DiscretiseOption,
     EdgePenaltyOption,
     EpsilonOption,
     ForbidOption,
     MaxParentsOption,
     MaxStatesOption,
+    MemoryLimitOption,
     Missing,
     MissingOption,
     RequireOption,
     SampleSizeOption,
     ScoreName,
     ScoreOption,
+    ScoresOption,
     ThreadsOption,
     TiersOption,
+    TimeLimitOption,
     WeightsOption,
-    columns_of,
-    parent_limits,
-    read,
+    bytes_of,
+    scoring_source,
+    time_left,
 )
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
@@ -44,12 +48,10 @@ from credibn.errors import OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
 from credibn.report import write_learning_page
-from credibn.scores import EdgePenalty, read_tiers
-from credibn.terminal import learned_facts, print_learned, stage_bars
+from credibn.terminal import STAGE_TITLES, learned_facts, print_learned, stage_bars
 
 __all__ = ["kbest", "learn"]
 
-_TITLES = {"score": "scoring", "search": "searching", "posterior": "summing over all networks"}
 _LIMIT_STRUCK, _INTERRUPTED = 3, 130
 
 
@@ -61,13 +63,6 @@ class Unit(StrEnum):
     NETWORKS = "networks"
 
 
-_Data = Annotated[
-    str | None,
-    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several."),
-]
-_Scores = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Score file to search instead of DATA: .jkl, .pss or .scores.")
-]
 _Ratio = Annotated[
     float | None, typer.Option(metavar="R", help="Keep networks that cost at most this many times the optimum.")
 ]
@@ -85,8 +80,6 @@ _PosteriorShare = Annotated[
 ]
 _MaxNetworks = Annotated[int | None, typer.Option(metavar="M", help="Keep at most this many networks.")]
 _MaxClasses = Annotated[int | None, typer.Option(metavar="M", help="Keep this many classes, and ties with the last.")]
-_TimeLimit = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
-_MemoryLimit = Annotated[float | None, typer.Option(metavar="G", help="GiB for the search and what it finds.")]
 _Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="DIR", help="Folder for result.credibn, summary.json and report.html."),
@@ -94,8 +87,8 @@ _Out = Annotated[
 
 
 def learn(
-    data: _Data = None,
-    scores: _Scores = None,
+    data: DataArgument = None,
+    scores: ScoresOption = None,
     score: ScoreOption = ScoreName.BIC,
     bayes_factor: BayesFactorOption = None,
     epsilon: EpsilonOption = None,
@@ -108,8 +101,8 @@ def learn(
     edge_penalty: EdgePenaltyOption = None,
     max_networks: _MaxNetworks = None,
     max_classes: _MaxClasses = None,
-    time_limit: _TimeLimit = None,
-    memory_limit: _MemoryLimit = None,
+    time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = None,
     threads: ThreadsOption = None,
     unit: _Unit = Unit.AUTO,
     score_equivalent: _ScoreEquivalent = False,
@@ -125,7 +118,7 @@ def learn(
 ) -> None:
     """Find every network within a Bayes factor of the best, by Markov equivalence class."""
     started = time.perf_counter()
-    source = _source(
+    source = scoring_source(
         data,
         scores,
         score=score,
@@ -144,7 +137,7 @@ def learn(
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
-    with stage_bars(_TITLES) as progress:
+    with stage_bars(STAGE_TITLES) as progress:
         found = find_credible_set(
             **source,
             **searching,
@@ -159,10 +152,10 @@ def learn(
 
 
 def kbest(
-    data: _Data = None,
+    data: DataArgument = None,
     k: Annotated[int, typer.Option("-k", metavar="K", help="How many.")] = 100,
     classes: Annotated[bool, typer.Option("--classes", help="The k best classes instead of networks.")] = False,
-    scores: _Scores = None,
+    scores: ScoresOption = None,
     score: ScoreOption = ScoreName.BIC,
     ess: SampleSizeOption = None,
     max_parents: MaxParentsOption = None,
@@ -170,8 +163,8 @@ def kbest(
     require: RequireOption = None,
     tiers: TiersOption = None,
     edge_penalty: EdgePenaltyOption = None,
-    time_limit: _TimeLimit = None,
-    memory_limit: _MemoryLimit = None,
+    time_limit: TimeLimitOption = None,
+    memory_limit: MemoryLimitOption = None,
     threads: ThreadsOption = None,
     unit: _Unit = Unit.AUTO,
     score_equivalent: _ScoreEquivalent = False,
@@ -187,7 +180,7 @@ def kbest(
 ) -> None:
     """Find the k best networks, or the k best Markov equivalence classes."""
     started = time.perf_counter()
-    source = _source(
+    source = scoring_source(
         data,
         scores,
         score=score,
@@ -206,64 +199,10 @@ def kbest(
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
-    with stage_bars(_TITLES) as progress:
+    with stage_bars(STAGE_TITLES) as progress:
         find = k_best_classes if classes else k_best_networks
         found = find(k=k, **source, **searching, progress=progress)
     _finish(found, source.get("data"), reading, started, out, as_json)
-
-
-def _source(
-    data: str | None,
-    scores: Path | None,
-    *,
-    score: ScoreName,
-    ess: float | None,
-    max_parents: list[str] | None,
-    forbid: list[str] | None,
-    require: list[str] | None,
-    tiers: Path | None,
-    edge_penalty: float | None,
-    weights: str | None,
-    missing: Missing,
-    discretise: list[str] | None,
-    continuous: list[str] | None,
-    max_states: int,
-) -> dict[str, Any]:
-    """Return the options of the library that say what is searched; the table is read here."""
-    if (data is None) is (scores is None):
-        raise OptionError(f"give either DATA or --scores FILE; {'neither' if data is None else 'both'} was given")
-    if scores is not None:
-        given = {
-            "--score": score is not ScoreName.BIC,
-            "--ess": ess is not None,
-            "--max-parents": max_parents,
-            "--forbid": forbid,
-            "--require": require,
-            "--tiers": tiers,
-            "--edge-penalty": edge_penalty is not None,
-            "--weights": weights,
-            "--missing": missing is not Missing.ERROR,
-            "--discretise": discretise,
-            "--continuous": continuous,
-        }
-        listed = [flag for flag, is_given in given.items() if is_given]
-        if listed:
-            raise OptionError(f"{', '.join(listed)} cannot change the finished scores of --scores; leave it out")
-        return {"scores": scores}
-    assert data is not None
-    prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
-    layers = None if tiers is None else read_tiers(tiers)
-    dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
-    return {
-        "data": dataset,
-        "score": score.value,
-        "equivalent_sample_size": ess,
-        "forbidden_edges": forbid,
-        "required_edges": require,
-        "tiers": layers,
-        "max_parents": parent_limits(max_parents, dataset.names),
-        "prior": prior,
-    }
 
 
 def _searching(
@@ -277,13 +216,9 @@ def _searching(
     posterior_share: bool | None,
 ) -> dict[str, Any]:
     """Return the options of the library that say how to search; the time for reading is part of the limit."""
-    if memory_limit is not None and not memory_limit > 0:
-        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0")
-    if time_limit is not None and time_limit > 0:
-        time_limit = max(time_limit - (time.perf_counter() - started), 1e-9)
     return {
-        "time_limit": time_limit,
-        "memory_limit": None if memory_limit is None else max(1, int(memory_limit * 2**30)),
+        "time_limit": time_left(time_limit, started),
+        "memory_limit": bytes_of(memory_limit),
         "n_threads": threads,
         "unit": unit.value,
         "score_equivalent": True if score_equivalent else None,

@@ -1,38 +1,53 @@
 """The options that several commands share, and what their words mean."""
 
+import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from credibn.credible import CredibleSet
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError
+from credibn.scores import EdgePenalty, read_tiers
 
 __all__ = [
     "AsJsonOption",
     "BayesFactorOption",
     "Columns",
     "ContinuousOption",
+    "DataArgument",
     "DiscretiseOption",
     "EdgePenaltyOption",
     "EpsilonOption",
     "ForbidOption",
     "MaxParentsOption",
     "MaxStatesOption",
+    "MemoryLimitOption",
     "Missing",
     "MissingOption",
+    "PriorName",
+    "PriorOption",
     "RequireOption",
+    "ResultArgument",
     "SampleSizeOption",
     "ScoreName",
     "ScoreOption",
+    "ScoresOption",
     "SourceOption",
+    "TableOutOption",
     "ThreadsOption",
     "TiersOption",
+    "TimeLimitOption",
     "WeightsOption",
+    "bytes_of",
     "columns_of",
+    "columns_of_result",
     "parent_limits",
     "read",
+    "scoring_source",
+    "time_left",
 ]
 
 
@@ -61,6 +76,13 @@ class Missing(StrEnum):
     ERROR = "error"
     DROP = "drop"
     STATE = "state"
+
+
+class PriorName(StrEnum):
+    """What counts the same beforehand when a set is averaged."""
+
+    NETWORKS = "networks"
+    CLASSES = "classes"
 
 
 SourceOption = Annotated[
@@ -109,6 +131,23 @@ EdgePenaltyOption = Annotated[float | None, typer.Option(metavar="X", help="Prio
 ThreadsOption = Annotated[int | None, typer.Option(metavar="T", help="By default all cores.")]
 MissingOption = Annotated[Missing, typer.Option(help="What to do with missing values.")]
 MaxStatesOption = Annotated[int, typer.Option(metavar="K", help="Refuse columns with more categories.")]
+DataArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several."),
+]
+ScoresOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
+]
+TimeLimitOption = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
+MemoryLimitOption = Annotated[float | None, typer.Option(metavar="G", help="GiB for the search and what it finds.")]
+ResultArgument = Annotated[
+    Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
+]
+PriorOption = Annotated[PriorName, typer.Option(help="What counts the same beforehand: every network, or every class.")]
+TableOutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Table to write: .csv, .tsv or .parquet; else CSV is printed."),
+]
 AsJsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
 
@@ -124,6 +163,14 @@ def columns_of(score: ScoreName, continuous: list[str] | None) -> Columns:
             "choose --score conditional-gaussian-bic, or cut the column with --discretise"
         )
     return Columns.DISCRETE
+
+
+def columns_of_result(found: CredibleSet, continuous: list[str] | None) -> Columns:
+    """Return how the columns are read for the score that a result was found with."""
+    score = found.score_table.provenance.get("score")
+    if score in list(ScoreName):
+        return columns_of(ScoreName(str(score)), continuous)
+    return Columns.MIXED if continuous else Columns.DISCRETE
 
 
 def read(
@@ -183,3 +230,71 @@ def parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, 
     if "" in limits:
         limits = dict.fromkeys(names, limits.pop("")) | limits
     return limits
+
+
+def bytes_of(memory_limit: float | None) -> int | None:
+    """Return the bytes of ``--memory-limit``."""
+    if memory_limit is not None and not memory_limit > 0:
+        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0")
+    return None if memory_limit is None else max(1, int(memory_limit * 2**30))
+
+
+def time_left(time_limit: float | None, started: float) -> float | None:
+    """Return what is left of ``--time-limit``: the time for reading is part of it."""
+    if time_limit is None or time_limit <= 0:
+        return time_limit
+    return max(time_limit - (time.perf_counter() - started), 1e-9)
+
+
+def scoring_source(
+    data: str | None,
+    scores: Path | None,
+    *,
+    score: ScoreName,
+    ess: float | None,
+    max_parents: list[str] | None,
+    forbid: list[str] | None,
+    require: list[str] | None,
+    tiers: Path | None,
+    edge_penalty: float | None,
+    weights: str | None,
+    missing: Missing,
+    discretise: list[str] | None,
+    continuous: list[str] | None,
+    max_states: int,
+) -> dict[str, Any]:
+    """Return the options of the library that say what is scored and searched; the table is read here."""
+    if (data is None) is (scores is None):
+        raise OptionError(f"give either DATA or --scores FILE; {'neither' if data is None else 'both'} was given")
+    if scores is not None:
+        given = {
+            "--score": score is not ScoreName.BIC,
+            "--ess": ess is not None,
+            "--max-parents": max_parents,
+            "--forbid": forbid,
+            "--require": require,
+            "--tiers": tiers,
+            "--edge-penalty": edge_penalty is not None,
+            "--weights": weights,
+            "--missing": missing is not Missing.ERROR,
+            "--discretise": discretise,
+            "--continuous": continuous,
+        }
+        listed = [flag for flag, is_given in given.items() if is_given]
+        if listed:
+            raise OptionError(f"{', '.join(listed)} cannot change the finished scores of --scores; leave it out")
+        return {"scores": scores}
+    assert data is not None
+    prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
+    layers = None if tiers is None else read_tiers(tiers)
+    dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
+    return {
+        "data": dataset,
+        "score": score.value,
+        "equivalent_sample_size": ess,
+        "forbidden_edges": forbid,
+        "required_edges": require,
+        "tiers": layers,
+        "max_parents": parent_limits(max_parents, dataset.names),
+        "prior": prior,
+    }

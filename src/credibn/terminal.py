@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -24,20 +26,41 @@ from credibn.errors import CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
+from credibn.search import Tally
+
+if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
+    from pandas import DataFrame
 
 __all__ = [
+    "STAGE_TITLES",
+    "StageBar",
     "in_shell_words",
     "learned_facts",
+    "pair_table",
+    "print_costs",
     "print_estimate",
     "print_learned",
     "print_result",
     "print_summary",
+    "probability_text",
     "progress_bar",
     "stage_bars",
+    "table_text",
+    "tally_text",
     "warnings_as_lines",
 ]
 
+STAGE_TITLES = {
+    "score": "scoring",
+    "relaxation": "bounding",
+    "enumeration": "listing networks",
+    "branches": "searching in parts",
+    "posterior": "summing over all networks",
+}
+"""What the stages of the library are called where someone watches."""
 _SECONDS_BEFORE_BAR = 0.5
+_ROUNDING = 1e-12
+"""Sums of probabilities may be so far from 0 and 1."""
 _STATES_SHOWN = 6
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 8
@@ -82,7 +105,9 @@ def in_shell_words(message: str) -> str:
     }
     pattern = rf"\b({'|'.join(flags)})=('?)([\w.+-]*\w)\2"
     message = re.sub(pattern, lambda found: f"{flags[found[1]]} {found[3]}", message)
-    message = message.replace("score_equivalent=True", "--score-equivalent")
+    for option in ("score_equivalent", "ignore_extra", "allow_other_data"):
+        message = message.replace(f"{option}=True", f"--{option.replace('_', '-')}")
+    message = message.replace("use predict for its mean", "leave out --proba to get its mean")
     message = re.sub(r"\b(memory|time)_limit\b(?! is)", r"--\1-limit", message)
     message = re.sub(r"\bposterior_share\b(?! is)", "--posterior-share", message)
     message = re.sub(r"\bmax_(networks|classes)\b(?! is)", r"--max-\1", message)
@@ -93,37 +118,72 @@ def in_shell_words(message: str) -> str:
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
     """Give a function that shows the fraction done once the work is long; None where nobody is watching."""
     with stage_bars({title: title}) as show:
-        yield None if show is None else lambda fraction: show(title, fraction)
+        yield None if show is None else partial(show, title)
 
 
 @contextmanager
-def stage_bars(titles: Mapping[str, str]) -> Iterator[Callable[[str, float], None] | None]:
-    """Give a function that shows a stage and its fraction done; None where nobody is watching.
+def stage_bars(titles: Mapping[str, str]) -> Iterator["StageBar | None"]:
+    """Give what shows a stage, its fraction done and what was found so far; None where nobody is watching.
 
     A stage that has no title is shown by its own name.
     """
     if not sys.stderr.isatty():
         yield None
         return
-    parts = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    bar = Progress(*parts, console=Console(stderr=True), transient=True)
-    task = bar.add_task("", total=1.0)
-    started = time.monotonic()
-    stages = list[str]()
-
-    def show(stage: str, fraction: float) -> None:
-        if not bar.live.is_started and time.monotonic() - started > _SECONDS_BEFORE_BAR:
-            bar.start()
-        if stages[-1:] != [stage]:
-            stages.append(stage)
-            bar.reset(task, description=titles.get(stage, stage))
-        bar.update(task, completed=fraction)
-
+    bar = StageBar(titles)
     try:
-        yield show
+        yield bar
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        bar.stop()
+
+
+class StageBar:
+    """A line on standard error, drawn only once the work is long, and gone at the end."""
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
+        found = TextColumn("{task.fields[found]}")
+        self._bar = Progress(*parts, found, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=1.0, found="")
+        self._titles = titles
+        self._started = time.monotonic()
+        self._stage: str | None = None
+        self._found = ""
+
+    def __call__(self, stage: str, fraction: float) -> None:
+        """Show how far a stage is."""
+        if not self._bar.live.is_started and time.monotonic() - self._started > _SECONDS_BEFORE_BAR:
+            self._bar.start()
+        if stage != self._stage:
+            self._bar.reset(self._task, description=self._titles.get(stage, stage))
+            self._stage = stage
+        self._bar.update(self._task, completed=fraction, found=self._found)
+        self._found = ""
+
+    def tally(self, tally: Tally) -> None:
+        """Show what the search has found so far, with the next call."""
+        self._found = tally_text(tally)
+
+    def stop(self) -> None:
+        """Wipe the line."""
+        if self._bar.live.is_started:
+            self._bar.stop()
+
+
+def tally_text(tally: Tally) -> str:
+    """Return what a search has found so far in a few words.
+
+    Examples
+    --------
+    >>> tally_text(Tally("classes", 1200, -2295.75, -2295.5))
+    '1,200 classes, best -2,295.75, bound -2,295.50'
+    >>> tally_text(Tally("networks", 0, float("-inf")))
+    ''
+    """
+    parts = [f"{tally.n_found:,} {tally.unit}"] if tally.n_found else []
+    scores = {"best": tally.best_score, "bound": tally.bound}
+    parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]
+    return ", ".join(parts)
 
 
 def print_result(
@@ -201,6 +261,37 @@ def print_learned(credible: CredibleSet) -> None:
         typer.echo(f"... and {credible.n_classes - len(rows):,} more")
 
 
+def pair_table(frame: "DataFrame") -> str:
+    """Return the probability of each alternative for pairs of variables, a line for each.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns first and second, and then probabilities.
+    """
+    header = [str(name).replace("_", " ") for name in frame.columns]
+    rows = [
+        (*map(str, line[:2]), *(probability_text(float(value)) for value in line[2:]))
+        for line in frame.itertuples(index=False)
+    ]
+    return table_text(header, rows, right=range(2, len(header)))
+
+
+def probability_text(value: float) -> str:
+    """Return a probability with three digits, never rounded to 0 or to 1.
+
+    Examples
+    --------
+    >>> [probability_text(value) for value in (0.0, 1e-5, 0.25, 0.9999, 1.0)]
+    ['0', '<0.001', '0.250', '>0.999', '1']
+    """
+    if value < _ROUNDING or value > 1 - _ROUNDING:
+        return f"{value:.0f}"
+    if value < 0.0005:
+        return "<0.001"
+    return ">0.999" if value > 0.9995 else f"{value:.3f}"
+
+
 def _edges(cpdag: CPDAG) -> str:
     """Return the edges where they are few, and else how many there are."""
     directed, undirected = len(cpdag.directed), len(cpdag.undirected)
@@ -234,6 +325,30 @@ def print_summary(summary: DataSummary) -> None:
     _print_table(("column", "kind", "states", "missing", "content"), rows, right=(2, 3))
 
 
+def print_costs(costs: Mapping[str, Any]) -> None:
+    """Print what learning from a table would take, in two sentences at most."""
+    scoring, posterior = costs["scoring"], costs["posterior"]
+    if scoring is None:
+        typer.echo(f"\nScoring with {costs['score']}: {in_shell_words(costs['scoring_refused'])}")
+        return
+    typer.echo(
+        f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
+        f"most, in {_mebibytes(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
+    )
+    if posterior is None:
+        typer.echo(f"The posterior of all networks takes too long for {scoring['n_searched']:,} variables.")
+        return
+    seconds = "below a second" if posterior["seconds"] < 1 else f"about {posterior['seconds']:,.0f} seconds"
+    typer.echo(
+        f"The posterior of all networks takes 3^{posterior['n_searched']} steps, {seconds}, in "
+        f"{_mebibytes(posterior['memory_bytes'])}."
+    )
+
+
+def _mebibytes(n_bytes: int) -> str:
+    return "less than 1 MiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.0f} MiB"
+
+
 def _content(column: ColumnSummary) -> tuple[str, str, str]:
     """Return the number of states, the number of missing values, and the states or the range, as text."""
     if column.kind == "continuous":
@@ -245,7 +360,16 @@ def _content(column: ColumnSummary) -> tuple[str, str, str]:
     return f"{len(pairs):,}", f"{n_missing:,}", ", ".join(shown + more)
 
 
-def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Return aligned columns, those at the positions `right` flush right.
+
+    Examples
+    --------
+    >>> print(table_text(("name", "rows"), [("a", "10"), ("b", "7")], right=(1,)))
+    name  rows
+    a       10
+    b        7
+    """
     # A pipe has no width: lines are wrapped only where a person would see them cut.
     console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -255,4 +379,8 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         table.add_row(*(Text(cell) for cell in row))
     with console.capture() as captured:
         console.print(table)
-    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    typer.echo(table_text(header, rows, right))

@@ -25,7 +25,7 @@ from credibn.data.sources import Source, open_source, reading, workspace
 from credibn.data.suggesting import suggestion
 from credibn.errors import DataError
 
-__all__ = ["MISSING_CODE", "NewRows", "read_rows"]
+__all__ = ["MISSING_CODE", "NewRows", "read_other_columns", "read_rows"]
 
 MISSING_CODE = -1
 """The code of a missing value of a discrete column."""
@@ -157,6 +157,31 @@ def read_rows(
         cell = _Column(name, known, (cuts or {}).get(name), texts, source.is_text_file)
         columns.append(cell.encode(values, source.declared[at]))
     return NewRows(variables, labels, tuple(columns), given, _pandas_index(data))
+
+
+def read_other_columns(path: str | os.PathLike[str], names: Iterable[str]) -> tuple[tuple[str, ...], pa.Table]:
+    r"""Return the names of all columns of a file, and the columns that a model does not know, as they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new.csv"
+    ...     _ = path.write_text("id,wet\n7,yes\n8,\n")
+    ...     names, others = read_other_columns(path, ["wet"])
+    >>> names, others.to_pydict()
+    (('id', 'wet'), {'id': ['7', '8']})
+    """
+    known = set(names)
+    with workspace() as connection:
+        connection.execute("SET preserve_insertion_order = true")
+        source = open_source(path, connection)
+        positions = [at for at, name in enumerate(source.names) if name not in known]
+        parts = ["true AS row", *(f"c{at}" for at in positions)]  # a query needs a column
+        with reading(source.is_text_file):
+            table = source.relation.project(", ".join(parts)).to_arrow_table()
+    return source.names, table.drop_columns(["row"]).rename_columns([source.names[at] for at in positions])
 
 
 def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extra: bool) -> dict[str, int]:

@@ -82,7 +82,9 @@ def learn(
     n_threads : int, optional
         All cores by default; the result is the same for any number.
     progress : callable, optional
-        Called a few times per second with the stage and the fraction done; the work stops if it returns False.
+        Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
+        ``tally`` of it, if there is one, is called before with what the search has found so far, a
+        `credibn.search.Tally`.
 
     Returns
     -------

@@ -160,10 +160,12 @@ def _search(
         max_bytes=run.max_bytes,
         n_threads=run.n_threads,
         watch=run.watch,
+        follow=run.watch.follow,
     )
     engine = choose_engine(problem, run.engine)
     with run.clock.stage("search"), run.watch.heeding_interrupts():
         found, scores = run_search(problem, table, engine)
+    run.watch.follow(None)
     if not math.isfinite(found.best_cost):
         raise nothing_known(run.watch, "before a network was found")
     with run.clock.stage("search"):

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 
 from credibn import _core
 from credibn.search.memory import allowed_bytes
-from credibn.search.problem import Found, SearchProblem
+from credibn.search.problem import Found, SearchProblem, Tally
 
-__all__ = ["found_in", "new_collection"]
+__all__ = ["found_in", "new_collection", "tally_of"]
 
 
 def new_collection(problem: SearchProblem) -> _core.Collection:
-    """Return an empty collection that wants what the problem asks for."""
-    return _core.Collection(
+    """Return an empty collection that wants what the problem asks for, and can be followed while it fills."""
+    collection = _core.Collection(
         problem.n_variables,
         _size_words(problem.n_variables) if problem.unit == "classes" else 0,
         problem.epsilon + problem.tolerance,
@@ -21,6 +21,13 @@ def new_collection(problem: SearchProblem) -> _core.Collection:
         problem.max_networks,
         allowed_bytes(problem),
     )
+    problem.follow(lambda: tally_of(problem, collection))
+    return collection
+
+
+def tally_of(problem: SearchProblem, collection: _core.Collection, lowest_cost: float = -math.inf) -> Tally:
+    """Return what a collection holds, and that no network costs less than so much."""
+    return Tally(problem.unit, collection.count(), -collection.best(), -lowest_cost)
 
 
 def found_in(collection: _core.Collection, unexplored_bound: float, statistics: Mapping[str, object]) -> Found:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.search.collection import found_in, new_collection
+from credibn.search.collection import found_in, new_collection, tally_of
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
 from credibn.search.memory import within_memory
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
@@ -83,6 +83,7 @@ class IntegerProgram:
         """Find everything wanted."""
         collection = new_collection(problem)
         run = _Run(problem, collection)
+        problem.follow(lambda: tally_of(problem, collection, run.lowest_cost))
         unexplored = run.explore()
         found = found_in(collection, unexplored, asdict(run.statistics))
         return found if len(found.costs) or run.best_row is None else replace(found, **run.best_known())
@@ -115,6 +116,7 @@ class _Run:
         self.best_cost = math.inf
         self.rank: list[int] = []  # fixed before the first walk: it chooses the member that stands for a class
         self.share_done = 0.0
+        self.lowest_cost = -math.inf  # proven at the root: no network costs less
 
     def explore(self) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
@@ -175,6 +177,8 @@ class _Run:
             limit = self.collection.limit()
             is_open &= bound.within(limit)
             recent.append(bound.lower)
+            if is_root:
+                self.lowest_cost = max(self.lowest_cost, bound.lower - bound.margin)
             gap = self.collection.best() - bound.lower
             is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < 0.01 * (limit - bound.lower)
             if bound.lower > limit + bound.margin or gap < CLOSED or is_slow:

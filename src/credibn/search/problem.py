@@ -30,6 +30,7 @@ __all__ = [
     "EngineEstimate",
     "Found",
     "SearchProblem",
+    "Tally",
     "Unit",
     "choose_unit",
     "exact_scores",
@@ -45,6 +46,32 @@ _BLOCK = 1 << 16
 
 def _go_on(stage: str, fraction: float) -> bool:
     return True
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a search has found so far; nothing of it is final.
+
+    Attributes
+    ----------
+    unit : {"classes", "networks"}
+        What is counted.
+    n_found : int
+        How many are held; some may yet turn out not to be credible, or be dropped for better ones.
+    best_score : float
+        The best log score known; minus infinity when none is.
+    bound : float
+        No network scores more than this, as far as is proven; infinite when nothing is.
+    """
+
+    unit: Unit
+    n_found: int
+    best_score: float
+    bound: float = math.inf
+
+
+def _unheard(count: Callable[[], Tally]) -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +97,8 @@ class SearchProblem:
     n_threads : int
     watch : callable
         Called a few times per second with the name of the stage and the fraction done; returns whether to go on.
+    follow : callable
+        Told by an engine how to count what it has found so far; it is counted only where someone looks.
     """
 
     names: tuple[str, ...]
@@ -84,6 +113,7 @@ class SearchProblem:
     max_bytes: int | None = None
     n_threads: int = 1
     watch: Callable[[str, float], bool] = _go_on
+    follow: Callable[[Callable[[], Tally]], None] = _unheard
 
     @property
     def n_variables(self) -> int:
@@ -246,6 +276,7 @@ def make_problem(
     max_bytes: int | None = None,
     n_threads: int = 1,
     watch: Callable[[str, float], bool] = _go_on,
+    follow: Callable[[Callable[[], Tally]], None] = _unheard,
 ) -> SearchProblem:
     """Return the search problem of a score table.
 
@@ -279,6 +310,7 @@ def make_problem(
         max_bytes=_quota(max_bytes),
         n_threads=n_threads,
         watch=watch,
+        follow=follow,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from credibn.search.problem import Tally
+
 __all__ = ["Watch"]
 
 
@@ -16,7 +18,8 @@ class Watch:
     Parameters
     ----------
     progress : callable, optional
-        Called with the stage and the fraction done; the work stops if it returns False.
+        Called with the stage and the fraction done; the work stops if it returns False. If it has a method ``tally``,
+        that is called before with the `Tally` of a search.
     time_limit : float, optional
         Seconds from now.
 
@@ -32,11 +35,19 @@ class Watch:
     ) -> None:
         self.reason: str | None = None
         self._progress = progress
+        self._count: Callable[[], Tally] | None = None
+        self._tell: Callable[[Tally], None] | None = getattr(progress, "tally", None)
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
+
+    def follow(self, count: Callable[[], Tally] | None) -> None:
+        """Take note of how to count what the search at hand has found so far; None once it is over."""
+        self._count = count
 
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to go on."""
         try:
+            if self.reason is None and self._tell is not None and self._count is not None:
+                self._tell(self._count())
             if self.reason is None and self._progress is not None and self._progress(stage, fraction) is False:
                 self.reason = "interrupted"
         except KeyboardInterrupt:

@@ -1,0 +1,130 @@
+"""The files that commands share: a result to open, a table or a text to write."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import typer
+
+from credibn.atomic import replacing
+from credibn.credible import CredibleSet
+from credibn.data.suggesting import suggestion
+from credibn.errors import FileFormatError, OptionError
+
+if TYPE_CHECKING:  # pandas takes a while to import: commands without a frame do not wait for it
+    from pandas import DataFrame
+
+__all__ = ["check_destination", "check_table_destination", "deliver", "note_incomplete", "open_result", "write_text"]
+
+RESULT = "result.credibn"
+"""The name of the credible set in the folder that ``learn --out`` writes."""
+_TABLES = {".csv": ",", ".tsv": "\t", ".parquet": None}
+
+
+def open_result(path: Path) -> CredibleSet:
+    """Return the credible set of a file, or of the folder that ``learn --out`` wrote.
+
+    Raises
+    ------
+    FileFormatError
+        When there is none, or something in it is wrong.
+    """
+    if path.is_dir():
+        if not (path / RESULT).is_file():
+            raise FileFormatError(
+                f"the folder {path} has no {RESULT}; give a folder that 'credibn learn --out' wrote, or a .credibn file"
+            )
+        return CredibleSet.load(path / RESULT)
+    if not path.exists():
+        folder = path.parent
+        near = f"there is no folder {folder}"
+        if folder.is_dir():
+            near = suggestion(path.name, sorted(entry.name for entry in folder.iterdir()), limit=5)
+        raise FileFormatError(f"{path} was not found ({near}); 'credibn learn DATA --out DIR' writes a result")
+    return CredibleSet.load(path)
+
+
+def note_incomplete(found: CredibleSet) -> None:
+    """Say on standard error that a set is only a part, if it is one."""
+    if not found.complete:
+        typer.echo(f"the result is incomplete ({found.stopped_because}): {found.guarantee}", err=True)
+
+
+def check_destination(out: Path) -> None:
+    """Refuse a file that cannot be written, before the work.
+
+    Raises
+    ------
+    OptionError
+    """
+    if out.is_dir():
+        raise OptionError(f"{out} is a folder; give the name of a file in it")
+    try:
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise OptionError(
+            f"{out} cannot be written ({error.strerror}); check the folder and its permissions"
+        ) from error
+
+
+def check_table_destination(out: Path | None) -> None:
+    """Refuse a file that cannot be written, or has no ending of a table, before the work."""
+    if out is None:
+        return
+    if out.suffix.lower() not in _TABLES:
+        raise OptionError(f"'{out}' ends in '{out.suffix}'; tables are written to {', '.join(_TABLES)} files")
+    check_destination(out)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Write a text to a file, all or nothing, or to standard output."""
+    if out is None:
+        typer.echo(text.removesuffix("\n"))
+        return
+    with replacing(out) as sink:
+        sink.write(text.removesuffix("\n").encode() + b"\n")
+
+
+def deliver(frame: "DataFrame", facts: Mapping[str, Any], out: Path | None, as_json: bool) -> None:
+    """Write a table to a file, or to standard output as CSV or within one JSON object.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    facts : mapping
+        What the JSON object tells besides.
+    out : path, optional
+        A .csv, .tsv or .parquet file. Then the JSON object does not repeat the table.
+    as_json : bool
+    """
+    if out is not None:
+        _write_table(frame, out)
+    if as_json:
+        content = {"out": str(out)} if out is not None else {"out": None, "columns": _as_lists(frame)}
+        typer.echo(json.dumps({**facts, "n_rows": len(frame), **content}, default=str))
+    elif out is None:
+        typer.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+    else:
+        typer.echo(f"{len(frame):,} rows written to {out}")
+
+
+def _write_table(frame: "DataFrame", out: Path) -> None:
+    delimiter = _TABLES[out.suffix.lower()]
+    with replacing(out) as sink:
+        if delimiter is None:
+            pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink)
+        else:
+            sink.write(frame.to_csv(index=False, sep=delimiter, lineterminator="\n").encode())
+
+
+def _as_lists(frame: "DataFrame") -> dict[str, list[Any]]:
+    """Return the columns as JSON can hold them: null where missing."""
+    return {
+        str(name): [None if is_missing else value for value, is_missing in zip(values, values.isna(), strict=True)]
+        for name, values in ((name, frame[name]) for name in frame.columns)
+    }

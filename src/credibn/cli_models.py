@@ -1,0 +1,214 @@
+"""The commands with fitted networks: ``predict``, ``fit`` and ``sample``."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from credibn.cli_files import check_destination, check_table_destination, deliver, note_incomplete, open_result
+from credibn.cli_options import (
+    AsJsonOption,
+    Columns,
+    ContinuousOption,
+    DiscretiseOption,
+    MaxStatesOption,
+    Missing,
+    MissingOption,
+    PriorName,
+    PriorOption,
+    ResultArgument,
+    SourceOption,
+    TableOutOption,
+    WeightsOption,
+    columns_of_result,
+    read,
+)
+from credibn.credible import CredibleSet
+from credibn.data.new_rows import read_other_columns
+from credibn.errors import OptionError
+from credibn.graph_formats import parse_model_string
+from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
+from credibn.scores.constraints import position_of
+
+if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
+    from networkx import DiGraph
+    from pandas import DataFrame
+
+__all__ = ["fit", "predict", "sample"]
+
+
+class Method(StrEnum):
+    """How parameters are fitted."""
+
+    POSTERIOR_MEAN = "posterior-mean"
+    MAXIMUM_LIKELIHOOD = "maximum-likelihood"
+
+
+_Training = Annotated[
+    str, typer.Argument(metavar="TRAINING", help="The table of 'learn'; read with the same options as there.")
+]
+_New = Annotated[str, typer.Argument(metavar="NEW", help="The rows to answer for: CSV, TSV or Parquet.")]
+_Target = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Variable to predict from the others; may be repeated."),
+]
+_Proba = Annotated[bool, typer.Option("--proba", help="The probability of each state, in columns NAME=STATE.")]
+_Impute = Annotated[bool, typer.Option("--impute", help="Fill the missing cells instead.")]
+_IgnoreExtra = Annotated[
+    bool, typer.Option("--ignore-extra", help="Allow columns in NEW that RESULT does not know; --impute keeps them.")
+]
+_OtherData = Annotated[
+    bool, typer.Option("--allow-other-data", help="Fit the parameters to another table than that of 'learn'.")
+]
+_Share = Annotated[float, typer.Option(metavar="P", help="Part of the posterior weight of RESULT to use.")]
+_Structure = Annotated[
+    str,
+    typer.Argument(
+        metavar="STRUCTURE",
+        help="A RESULT, for its most probable class; a network file; or a model string such as '[A][B|A]'.",
+    ),
+]
+_Method = Annotated[Method, typer.Option(help="How parameters are fitted.")]
+_Size = Annotated[
+    float | None,
+    typer.Option(metavar="A", help="Equivalent sample size of the prior; by default that of RESULT's score, or 1."),
+]
+_Network = Annotated[Path, typer.Argument(metavar="NETWORK", help="Network file, such as .bif.")]
+_NetworkOut = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Network file to write, such as .bif or .xdsl.")
+]
+_Rows = Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows.")]
+_Seed = Annotated[int, typer.Option(metavar="S", help="The same seed gives the same rows.")]
+
+
+def predict(
+    result: ResultArgument,
+    training: _Training,
+    new: _New,
+    target: _Target = None,
+    proba: _Proba = False,
+    impute: _Impute = False,
+    ignore_extra: _IgnoreExtra = False,
+    allow_other_data: _OtherData = False,
+    share: _Share = 0.99,
+    prior: PriorOption = PriorName.NETWORKS,
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = 100,
+    out: TableOutOption = None,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Predict variables of new rows, or fill their missing cells, averaged over the networks of a result."""
+    if bool(target) is impute:
+        raise OptionError(f"give either --target NAME or --impute, not {'both' if impute else 'neither'}")
+    if impute and proba:
+        raise OptionError("--proba was given with --impute, which fills in states; leave it out, or give --target")
+    check_table_destination(out)
+    found = open_result(result)
+    for name in target or []:
+        position_of(found.names, name, "target")  # an unknown one is refused before the work
+    columns = columns_of_result(found, continuous)
+    dataset = read(training, columns, weights, missing, discretise, continuous, max_states)
+    model = average_models(found, dataset, share=share, prior=prior.value, allow_other_data=allow_other_data)
+    answer = _answer(model, new, target or [], proba, ignore_extra)
+    facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
+    if not as_json:
+        networks = "1 network" if model.n_networks == 1 else f"{model.n_networks:,} networks"
+        typer.echo(f"averaged over {networks}, {100 * model.share:.4g} % of the posterior of the result", err=True)
+        note_incomplete(found)
+    deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json)
+
+
+def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, ignore_extra: bool) -> "DataFrame":
+    """Return the predictions of these targets, or without one the rows with their missing cells filled."""
+    if not targets:
+        return _filled(model, new, ignore_extra)
+    if not proba:
+        predicted: Any = model.predict(new, targets, ignore_extra=ignore_extra)
+        return predicted  # type: ignore[no-any-return]
+    answer = model.predict_proba(new, targets, ignore_extra=ignore_extra)
+    pairs: list[Any] = answer.columns.to_list()  # of a target and its state
+    return answer.set_axis([f"{name}={'(missing)' if state is None else state}" for name, state in pairs], axis=1)
+
+
+def _filled(model: AveragedModel, new: str, ignore_extra: bool) -> "DataFrame":
+    """Return the rows with their missing cells filled, and all columns of the table in its order."""
+    frame = model.impute(new, ignore_extra=ignore_extra)
+    names, others = read_other_columns(new, model.names)
+    for name in others.column_names:
+        frame[name] = others.column(name).to_pandas()
+    return frame[[*names, *(name for name in model.names if name not in names)]]
+
+
+def fit(
+    data: SourceOption,
+    structure: _Structure,
+    out: _NetworkOut,
+    method: _Method = Method.POSTERIOR_MEAN,
+    ess: _Size = None,
+    prior: PriorOption = PriorName.NETWORKS,
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    max_states: MaxStatesOption = 100,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Fit the parameters of one network to a table of categories, and write it to a network file."""
+    check_destination(out)
+    graph, known_size = _structure(structure, prior)
+    dataset = read(data, Columns.DISCRETE, weights, missing, discretise, None, max_states)
+    size = known_size if ess is None else ess
+    network = fit_network(graph, dataset, method=method.value.replace("-", "_"), equivalent_sample_size=size)
+    write_network(network, out)
+    if as_json:
+        facts = {
+            "n_variables": network.n_variables,
+            "n_edges": network.graph.number_of_edges(),
+            "n_parameters": network.n_parameters,
+            "out": str(out),
+        }
+        typer.echo(json.dumps(facts))
+    else:
+        typer.echo(f"{network.n_parameters:,} parameters of {network.n_variables:,} variables written to {out}")
+
+
+def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
+    """Return the network that the words of a command name, and the sample size that its score had."""
+    if text.lstrip().startswith("["):
+        return parse_model_string(text), 1.0
+    path = Path(text)
+    if path.is_dir() or path.suffix.lower() == ".credibn":
+        found = open_result(path)
+        if columns_of_result(found, None) is not Columns.DISCRETE:
+            raise OptionError(
+                f"{path} was found with a score of numbers, and network files hold categories only; learn from a table "
+                "that is cut with --discretise"
+            )
+        return found.most_probable_class(prior.value).representative, _sample_size(found)
+    if not path.exists() and not path.suffix:
+        raise OptionError(
+            f"{text!r} is no file and no model string; give a result, a network file, or a string such as '[A][B|A]'"
+        )
+    return read_network(path).graph, 1.0
+
+
+def _sample_size(found: CredibleSet) -> float:
+    size = found.score_table.provenance.get("equivalent_sample_size")
+    return float(size) if isinstance(size, int | float) else 1.0
+
+
+def sample(
+    network: _Network,
+    rows: _Rows = 1000,
+    seed: _Seed = 0,
+    out: TableOutOption = None,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Draw rows from a network file."""
+    check_table_destination(out)
+    drawn = read_network(network).sample(rows, seed)
+    deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json)

@@ -1,0 +1,188 @@
+"""The commands that look into a result: ``edges`` and ``report``."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from credibn.cli_files import check_destination, note_incomplete, open_result, write_text
+from credibn.cli_options import (
+    AsJsonOption,
+    ContinuousOption,
+    DiscretiseOption,
+    MaxStatesOption,
+    Missing,
+    MissingOption,
+    PriorName,
+    PriorOption,
+    ResultArgument,
+    WeightsOption,
+    columns_of_result,
+    read,
+)
+from credibn.credible import CredibleSet
+from credibn.errors import OptionError
+from credibn.graph_formats import adjacency_matrix, to_dot, to_graphml
+from credibn.report import write_learning_page
+from credibn.terminal import pair_table
+
+if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
+    from networkx import DiGraph
+    from pandas import DataFrame
+
+__all__ = ["edges", "report"]
+
+_USUAL_THRESHOLD = 0.5
+
+
+class EdgeFormat(StrEnum):
+    """How edges are written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    STRENGTH = "strength"
+    DOT = "dot"
+    GRAPHML = "graphml"
+    ADJACENCY = "adjacency"
+
+
+_ENDINGS = {
+    ".csv": EdgeFormat.CSV,
+    ".json": EdgeFormat.JSON,
+    ".dot": EdgeFormat.DOT,
+    ".gv": EdgeFormat.DOT,
+    ".graphml": EdgeFormat.GRAPHML,
+}
+_GRAPHS = (EdgeFormat.DOT, EdgeFormat.GRAPHML, EdgeFormat.ADJACENCY)
+
+_Format = Annotated[
+    EdgeFormat | None,
+    typer.Option(
+        help="By default the ending of FILE, or a table to read. strength: the columns of bnlearn's bn.strength."
+    ),
+]
+_Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="dot, graphml, adjacency: edges of at least this probability, by default 0.5. The others: pairs that are "
+        "joined with at least this probability, by default all.",
+    ),
+]
+_Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")
+]
+_Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")]
+_Table = Annotated[
+    str | None,
+    typer.Option(
+        "--data", metavar="DATA", help="The table that was searched: with it the page describes the variables too."
+    ),
+]
+
+
+def edges(
+    result: ResultArgument,
+    prior: PriorOption = PriorName.NETWORKS,
+    format: _Format = None,
+    threshold: _Threshold = None,
+    out: _Out = None,
+    as_json: AsJsonOption = False,
+) -> None:
+    """How probable is each edge? For each pair of variables: forward, backward, absent, compelled."""
+    chosen = _format(format, out, as_json)
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise OptionError(f"--threshold is {threshold}; it must be a probability, 0 to 1")
+    if out is not None:
+        check_destination(out)
+    found = open_result(result)
+    facts = {
+        "n_variables": len(found.names),
+        "n_networks": found.n_networks,
+        "n_classes": found.n_classes,
+        "complete": found.complete,
+        "posterior_share": found.posterior_share,
+        "prior": prior.value,
+        "threshold": _USUAL_THRESHOLD if threshold is None and chosen in _GRAPHS else threshold,
+        "format": chosen.value,
+    }
+    text = _graph(found, prior, chosen, threshold) if chosen in _GRAPHS else _pairs(found, prior, chosen, facts)
+    write_text(text, out)
+    if not as_json:
+        note_incomplete(found)
+    if out is not None:
+        typer.echo(json.dumps({**facts, "out": str(out)}) if as_json else f"written to {out}")
+
+
+def _format(format: EdgeFormat | None, out: Path | None, as_json: bool) -> EdgeFormat:
+    """Return the format that is asked for; ``--json`` is one too, where no file takes the edges."""
+    if as_json and out is None:
+        if format not in (None, EdgeFormat.JSON):
+            raise OptionError(f"--json and --format {format} were given; give one of them, or a file with -o")
+        return EdgeFormat.JSON
+    if format is not None:
+        return format
+    return EdgeFormat.TABLE if out is None else _ENDINGS.get(out.suffix.lower(), EdgeFormat.TABLE)
+
+
+def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict[str, Any]) -> str:
+    """Return pairs of variables, one a line or as JSON."""
+    threshold = facts["threshold"] or 0.0
+    if format is EdgeFormat.STRENGTH:
+        frame = found.edge_strengths(prior.value)
+        return _csv(frame[frame["strength"] >= threshold])
+    frame = found.pair_probabilities(prior.value)
+    frame = frame[frame["absent"] <= 1 - threshold]
+    if format is EdgeFormat.CSV:
+        return _csv(frame)
+    if format is EdgeFormat.JSON:
+        return json.dumps({**facts, "pairs": frame.to_dict("records")})
+    return pair_table(frame) if len(frame) else "no pair of variables is joined so probably"
+
+
+def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float | None) -> str:
+    """Return the edges of at least some probability as one graph."""
+    graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior.value)
+    if format is EdgeFormat.ADJACENCY:
+        return str(adjacency_matrix(graph).to_csv(lineterminator="\n"))
+    if format is EdgeFormat.GRAPHML:
+        return to_graphml(graph)
+    for _, _, attributes in graph.edges(data=True):
+        attributes["label"] = f"{attributes['probability']:.2f}"
+    return to_dot(graph)
+
+
+def _csv(frame: "DataFrame") -> str:
+    return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def report(
+    result: ResultArgument,
+    out: _Page,
+    data: _Table = None,
+    weights: WeightsOption = None,
+    missing: MissingOption = Missing.ERROR,
+    discretise: DiscretiseOption = None,
+    continuous: ContinuousOption = None,
+    max_states: MaxStatesOption = 100,
+    as_json: AsJsonOption = False,
+) -> None:
+    """Write the HTML page of a result."""
+    check_destination(out)
+    found = open_result(result)
+    dataset = None
+    if data is not None:
+        columns = columns_of_result(found, continuous)
+        dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
+    elif weights or discretise or continuous or missing is not Missing.ERROR:
+        raise OptionError("options for reading a table were given without --data; give the table too")
+    write_learning_page(found, out, dataset)
+    if as_json:
+        facts = {"n_networks": found.n_networks, "n_classes": found.n_classes, "complete": found.complete}
+        typer.echo(json.dumps({**facts, "out": str(out)}))
+        return
+    typer.echo(f"written to {out}")
+    note_incomplete(found)
