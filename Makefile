@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CPP := $(wildcard cpp/*.hpp cpp/*.cpp)
 BUILD_TOOLS := "scikit-build-core>=0.11" "nanobind>=2.9" "cmake>=3.18" ninja
 
-.PHONY: demo test test-slow lint format bench bench-peers sanitize clean
+.PHONY: demo test test-slow lint format docs bench bench-peers sanitize clean
 
 demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
@@ -26,6 +26,10 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
+
+# The site, in site/index.html; a broken link or reference is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scoring
@@ -62,9 +66,13 @@ $(VENV)/.lint: $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist out site .pytest_cache .mypy_cache .ruff_cache .hypothesis
