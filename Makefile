@@ -28,7 +28,7 @@ format: $(VENV)/.lint
 	$(BIN)/clang-format -i $(CPP)
 
 # The site, in site/index.html; a broken link or reference is an error.
-docs: $(VENV)/.docs
+docs: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(VENV)/.installed
@@ -59,15 +59,11 @@ $(VENV)/.installed: $(VENV)/.tools CMakeLists.txt $(CPP)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group test
+	$(BIN)/python -m pip install --quiet --group test --group docs
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --group lint
-	touch $@
-
-$(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 $(VENV)/.peers: $(VENV)/.installed
