@@ -14,6 +14,10 @@ STAGES = {
     "errors": 0,
     "atomic": 1,
     "checks": 1,
+    "copying": 1,
+    "drawing": 1,
+    "words": 1,
+    "notebook": 2,
     "data": 2,
     "scores": 3,
     "graphs": 4,
@@ -21,11 +25,14 @@ STAGES = {
     "graph_formats": 5,
     "search": 5,
     "credible": 6,
+    "progress": 6,
     "models": 7,
     "posterior": 7,
     "learning": 8,
     "report": 9,
     "examples": 9,
+    "estimator_input": 9,
+    "estimator": 10,
     "terminal": 10,
     "cli_files": 11,
     "cli_options": 11,
@@ -96,7 +103,7 @@ def run_python(script):
     ).stdout.split()
 
 
-@pytest.mark.parametrize("module", ["matplotlib", "pandas", "polars", "scipy", "typer", "rich"])
+@pytest.mark.parametrize("module", ["matplotlib", "pandas", "polars", "scipy", "sklearn", "typer", "rich"])
 def test_import_does_no_heavy_work(module):
     assert run_python(f"import sys, credibn; print({module!r} in sys.modules)") == ["False"]
 

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
 from credibn.cli import app
+from credibn.progress import stage_bars
 from credibn.report import learning_headline
 from credibn.search import ENGINES
-from credibn.terminal import in_shell_words, stage_bars
+from credibn.terminal import in_shell_words
 from test_learning import Waiting
 
 KEYS = [

@@ -15,17 +15,12 @@ from pages import ROOT, RUN, Reader, blocks_of, pages
 
 PAGES = pages()
 PAGES_WITH_EXAMPLES = [name for name, text in PAGES.items() if any(block.tag in RUN for block in blocks_of(text))]
-PAGES_THAT_WAIT = {
-    "docs/guide/estimator.md": "credibn.CredibleNetworks is not merged yet",
-}
 REFERENCE_DATA = {"docs/errata.md": ("insurance.csv",)}
 """Files of the authors' data sets that a page's commands read."""
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES)
 def test_examples_give_what_the_page_shows(page, tmp_path, monkeypatch, request):
-    if page in PAGES_THAT_WAIT:
-        pytest.skip(PAGES_THAT_WAIT[page])
     monkeypatch.chdir(tmp_path)
     pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
     for name in REFERENCE_DATA.get(page, ()):

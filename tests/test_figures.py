@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from credibn import learn, read_data
+from credibn.credible.figures import BAYES_FACTORS, figure_svg, networks_within
 from credibn.credible.rows import Rows
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import edge_heat_map, gap_curve, overview
-from credibn.report.figures import BAYES_FACTORS, figure_svg, networks_within
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +158,9 @@ def test_data_given_to_the_page_do_not_change_the_figure(asia, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     label = f"The gap to the best score for {asia.n_networks:,} networks, the best first"
     assert figure_svg(gap_curve, asia, "curve", label) in page
+
+
+def test_a_set_plots_itself(asia):
+    figure = asia.plot()
+    assert [axes.get_xlabel() for axes in figure.axes[:2]] == ["Child", "Networks, the best first"]
+    assert [axes.get_xlabel() for axes in overview(asia).axes[:2]] == ["Child", "Networks, the best first"]

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from credibn import k_best_networks, learn, terminal
+from credibn import k_best_networks, learn, progress
+from credibn.progress import STAGE_TITLES, StageBar, stage_bars
 from credibn.search import Tally
 from credibn.search.collection import found_in
 from credibn.search.watching import Watch
-from credibn.terminal import STAGE_TITLES, StageBar, stage_bars
 
 
 class Listener:
@@ -86,7 +86,7 @@ def test_the_count_ends_with_the_search():
 def test_the_bar_shows_stage_fraction_and_findings(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(terminal, "_SECONDS_BEFORE_BAR", -1)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE_BAR", -1)
     bar = StageBar(STAGE_TITLES)
     bar.tally(Tally("classes", 1234, -2295.75, -2290.5))
     bar("enumeration", 0.25)

@@ -5,6 +5,8 @@ the `CredibleSet` in one call; `read_data` (table to `Dataset`) and `score_paren
 step by step. `fit_network` gives a structure its parameters.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, CredibnWarning
@@ -40,6 +42,9 @@ from credibn.scores import (
     write_scores,
 )
 
+if TYPE_CHECKING:
+    from credibn.estimator import CredibleNetworks
+
 __all__ = [
     "AIC",
     "BIC",
@@ -50,6 +55,7 @@ __all__ = [
     "BayesianNetwork",
     "ConditionalGaussianBIC",
     "CredibleClass",
+    "CredibleNetworks",
     "CredibleSet",
     "CredibnError",
     "CredibnWarning",
@@ -79,3 +85,16 @@ __all__ = [
     "write_network",
     "write_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a while to import: only those who ask for the estimator wait for it.
+    if name == "CredibleNetworks":
+        from credibn.estimator import CredibleNetworks
+
+        return CredibleNetworks
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.scores.constraints import position_of
 from credibn.scores.table import parent_positions
 
@@ -58,6 +59,12 @@ class ParentSetProbabilities:
     nodes: NDArray[np.int64]
     masks: NDArray[np.uint64]
     probabilities: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.nodes, self.masks, self.probabilities):
+            array.flags.writeable = False
+
+    __reduce__ = rebuilt_from_fields
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:

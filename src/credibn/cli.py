@@ -58,6 +58,7 @@ from credibn.errors import CredibnError, OptionError, TimeLimitError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
+from credibn.progress import progress_bar
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import (
     EdgePenalty,
@@ -74,7 +75,6 @@ from credibn.terminal import (
     print_estimate,
     print_result,
     print_summary,
-    progress_bar,
     warnings_as_lines,
 )
 

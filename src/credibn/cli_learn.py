@@ -47,8 +47,9 @@ from credibn.data import Dataset
 from credibn.errors import OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
+from credibn.progress import stage_bars
 from credibn.report import write_learning_page
-from credibn.terminal import STAGE_TITLES, learned_facts, print_learned, stage_bars
+from credibn.terminal import learned_facts, print_learned
 
 __all__ = ["kbest", "learn"]
 
@@ -137,7 +138,7 @@ def learn(
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
-    with stage_bars(STAGE_TITLES) as progress:
+    with stage_bars() as progress:
         found = find_credible_set(
             **source,
             **searching,
@@ -199,7 +200,7 @@ def kbest(
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     _prepare_folder(out)
     reading = time.perf_counter() - started
-    with stage_bars(STAGE_TITLES) as progress:
+    with stage_bars() as progress:
         find = k_best_classes if classes else k_best_networks
         found = find(k=k, **source, **searching, progress=progress)
     _finish(found, source.get("data"), reading, started, out, as_json)

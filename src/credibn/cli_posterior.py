@@ -33,7 +33,8 @@ from credibn.cli_options import (
 )
 from credibn.learning import exact_posterior
 from credibn.posterior import Posterior
-from credibn.terminal import STAGE_TITLES, pair_table, stage_bars
+from credibn.progress import stage_bars
+from credibn.terminal import pair_table
 
 if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not wait for it
     from pandas import DataFrame
@@ -84,7 +85,7 @@ def posterior(
         continuous=continuous,
         max_states=max_states,
     )
-    with stage_bars(STAGE_TITLES) as progress:
+    with stage_bars() as progress:
         summed = exact_posterior(
             **source,
             marginals=not total,

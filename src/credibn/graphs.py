@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.errors import OptionError
+from credibn.notebook import block, drawing, paragraph, table
 from credibn.scores.constraints import edge_of, find_cycle, position_of
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
@@ -81,11 +82,21 @@ class CPDAG:
         graph.add_edges_from(((b, a) for a, b in self.undirected), directed=False)
         return graph
 
+    @property
+    def edges_as_text(self) -> tuple[str, ...]:
+        """The edges as ``"a -> b"`` and ``"a -- b"``, those with a direction first."""
+        return (*(f"{a} -> {b}" for a, b in self.directed), *(f"{a} -- {b}" for a, b in self.undirected))
+
     def __repr__(self) -> str:
-        edges = [f"{a} -> {b}" for a, b in self.directed] + [f"{a} -- {b}" for a, b in self.undirected]
+        edges = self.edges_as_text
         more = f", ... ({len(edges)} edges)" if len(edges) > _SHOWN_EDGES else ""
         nodes = "1 node" if len(self.names) == 1 else f"{len(self.names)} nodes"
         return f"CPDAG of {nodes}: {', '.join(edges[:_SHOWN_EDGES]) or 'no edges'}{more}"
+
+    def _repr_html_(self) -> str:
+        nodes = "1 node" if len(self.names) == 1 else f"{len(self.names)} nodes"
+        title = f"CPDAG of {nodes}; edges with a direction: {len(self.directed)}, without: {len(self.undirected)}"
+        return block(paragraph(title), drawing(self, title) or table(["edge"], [[edge] for edge in self.edges_as_text]))
 
 
 def network_graph(names: Sequence[Hashable], masks: NDArray[np.uint64]) -> DiGraph:

@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.averaging import ParentSetProbabilities, pair_frame
+from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError, TooLargeError
+from credibn.notebook import block, paragraph, table
 from credibn.scores import ScoreTable
 from credibn.search.memory import usable_bytes
 
@@ -47,6 +49,7 @@ _WIDEST_GAP = 5e8
 """Nats between the best and the worst parent set of a node: as far as the core's exponents reach."""
 _NATS_BELOW_ROUNDING = 37.0
 """exp(-37) is below the rounding of a double, 2^-53."""
+_EDGES_SHOWN = 10
 _SECONDS_PER_STEP = {False: 1e-9, True: 2.5e-9}
 
 
@@ -102,6 +105,8 @@ class Posterior:
         if self.ancestors is not None:
             self.ancestors.flags.writeable = False
 
+    __reduce__ = rebuilt_from_fields
+
     @property
     def n_variables(self) -> int:
         """The number of variables."""
@@ -133,6 +138,17 @@ class Posterior:
     def __repr__(self) -> str:
         variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
         return f"Posterior({variables}, log mass {self.log_mass:.6f})"
+
+    def _repr_html_(self) -> str:
+        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
+        title = paragraph(f"The posterior of all networks over {variables}, log mass {self.log_mass:.6f}")
+        if self.parent_sets is None:
+            return block(title)
+        edges = self.parent_sets.edges
+        order = np.argsort(-edges, axis=None, kind="stable")[:_EDGES_SHOWN]
+        ends = [divmod(int(at), self.n_variables) for at in order if edges.flat[at] > 0]
+        rows = [[f"{self.names[a]} -> {self.names[b]}", f"{edges[a, b]:.4f}"] for a, b in ends]
+        return block(title, table(["most probable edges", "probability"], rows, numbers=[1]))
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,17 @@
-"""What the command line shows: tables, the progress bar, warnings and errors in the shell's words."""
+"""What the command line shows: tables, warnings and errors in the shell's words."""
 
 import json
 import re
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -26,14 +22,11 @@ from credibn.errors import CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
-from credibn.search import Tally
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
 
 __all__ = [
-    "STAGE_TITLES",
-    "StageBar",
     "in_shell_words",
     "learned_facts",
     "pair_table",
@@ -43,22 +36,10 @@ __all__ = [
     "print_result",
     "print_summary",
     "probability_text",
-    "progress_bar",
-    "stage_bars",
     "table_text",
-    "tally_text",
     "warnings_as_lines",
 ]
 
-STAGE_TITLES = {
-    "score": "scoring",
-    "relaxation": "bounding",
-    "enumeration": "listing networks",
-    "branches": "searching in parts",
-    "posterior": "summing over all networks",
-}
-"""What the stages of the library are called where someone watches."""
-_SECONDS_BEFORE_BAR = 0.5
 _ROUNDING = 1e-12
 """Sums of probabilities may be so far from 0 and 1."""
 _STATES_SHOWN = 6
@@ -112,78 +93,6 @@ def in_shell_words(message: str) -> str:
     message = re.sub(r"\bposterior_share\b(?! is)", "--posterior-share", message)
     message = re.sub(r"\bmax_(networks|classes)\b(?! is)", r"--max-\1", message)
     return message.replace(" or format=", " or --format")
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """Give a function that shows the fraction done once the work is long; None where nobody is watching."""
-    with stage_bars({title: title}) as show:
-        yield None if show is None else partial(show, title)
-
-
-@contextmanager
-def stage_bars(titles: Mapping[str, str]) -> Iterator["StageBar | None"]:
-    """Give what shows a stage, its fraction done and what was found so far; None where nobody is watching.
-
-    A stage that has no title is shown by its own name.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    bar = StageBar(titles)
-    try:
-        yield bar
-    finally:
-        bar.stop()
-
-
-class StageBar:
-    """A line on standard error, drawn only once the work is long, and gone at the end."""
-
-    def __init__(self, titles: Mapping[str, str]) -> None:
-        parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
-        found = TextColumn("{task.fields[found]}")
-        self._bar = Progress(*parts, found, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=1.0, found="")
-        self._titles = titles
-        self._started = time.monotonic()
-        self._stage: str | None = None
-        self._found = ""
-
-    def __call__(self, stage: str, fraction: float) -> None:
-        """Show how far a stage is."""
-        if not self._bar.live.is_started and time.monotonic() - self._started > _SECONDS_BEFORE_BAR:
-            self._bar.start()
-        if stage != self._stage:
-            self._bar.reset(self._task, description=self._titles.get(stage, stage))
-            self._stage = stage
-        self._bar.update(self._task, completed=fraction, found=self._found)
-        self._found = ""
-
-    def tally(self, tally: Tally) -> None:
-        """Show what the search has found so far, with the next call."""
-        self._found = tally_text(tally)
-
-    def stop(self) -> None:
-        """Wipe the line."""
-        if self._bar.live.is_started:
-            self._bar.stop()
-
-
-def tally_text(tally: Tally) -> str:
-    """Return what a search has found so far in a few words.
-
-    Examples
-    --------
-    >>> tally_text(Tally("classes", 1200, -2295.75, -2295.5))
-    '1,200 classes, best -2,295.75, bound -2,295.50'
-    >>> tally_text(Tally("networks", 0, float("-inf")))
-    ''
-    """
-    parts = [f"{tally.n_found:,} {tally.unit}"] if tally.n_found else []
-    scores = {"best": tally.best_score, "bound": tally.bound}
-    parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]
-    return ", ".join(parts)
 
 
 def print_result(
@@ -297,8 +206,7 @@ def _edges(cpdag: CPDAG) -> str:
     directed, undirected = len(cpdag.directed), len(cpdag.undirected)
     if directed + undirected > _EDGES_SHOWN:
         return f"{directed} directed, {undirected} undirected"
-    edges = [f"{a} -> {b}" for a, b in cpdag.directed] + [f"{a} -- {b}" for a, b in cpdag.undirected]
-    return ", ".join(edges) or "(none)"
+    return ", ".join(cpdag.edges_as_text) or "(none)"
 
 
 def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:

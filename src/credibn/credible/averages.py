@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.averaging import ParentSetProbabilities
+from credibn.copying import rebuilt_from_fields
 from credibn.credible.weights import WeightedRows
 from credibn.scores import ScoreTable
 
@@ -40,6 +41,8 @@ class Averages:
 
     table: ScoreTable
     weighted: WeightedRows
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def names(self) -> tuple[str, ...]:

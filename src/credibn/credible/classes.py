@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.credible.rows import Rows, masks_of
 from credibn.graphs import CPDAG, cpdag_of, network_graph
+from credibn.notebook import block, table
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
@@ -43,6 +45,8 @@ class CredibleClass:
     score: float
     weight: float
 
+    __reduce__ = rebuilt_from_fields
+
     @cached_property
     def representative(self) -> DiGraph:
         """One member, the best where scores differ; its score is in ``graph["score"]``."""
@@ -57,6 +61,10 @@ class CredibleClass:
 
     def __repr__(self) -> str:
         return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.cpdag!r})"
+
+    def _repr_html_(self) -> str:
+        facts = [[f"{self.size:,}", f"{self.score:,.6f}", f"{100 * self.weight:.2f} %"]]
+        return block(table(["networks", "score", "weight"], facts, numbers=range(3)), self.cpdag._repr_html_())
 
 
 class CredibleClasses(Sequence[CredibleClass]):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from credibn.averaging import pair_frame
 from credibn.checks import whole_number
+from credibn.copying import rebuilt_from_fields
 from credibn.credible.averages import Averages
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
@@ -33,8 +34,10 @@ from credibn.graphs import network_graph
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
 from credibn.search import tolerance_of
+from credibn.words import plural
 
 if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
+    from matplotlib.figure import Figure
     from networkx import DiGraph
     from pandas import DataFrame
 
@@ -117,6 +120,8 @@ class CredibleSet:
         for name in ("timings", "settings", "provenance", "statistics"):
             plain = json.loads(json.dumps(dict(getattr(self, name)), allow_nan=False))
             object.__setattr__(self, name, MappingProxyType(plain))
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -362,6 +367,12 @@ class CredibleSet:
         """
         return agreement_graph(self.averages(prior).parent_sets)
 
+    def plot(self) -> Figure:
+        """Return a matplotlib figure: the probabilities of edges, and how the score falls from network to network."""
+        from credibn.credible.figures import overview
+
+        return overview(self)
+
     def averages(self, prior: Prior = "networks") -> Averages:
         """Return the averages as arrays; those of a prior given by name are computed once."""
         if not isinstance(prior, str):
@@ -384,8 +395,8 @@ class CredibleSet:
         """Return what was found and what is certain about it, in a few plain sentences."""
         best = "optimal" if self.is_optimum_proven else "best known"
         lines = [
-            f"{_count(self.n_networks, 'network')} in {_count(self.n_classes, 'Markov equivalence class')} over "
-            f"{_count(len(self.names), 'variable')}, within {self.epsilon:.4g} nats (a Bayes factor of "
+            f"{plural(self.n_networks, 'network')} in {plural(self.n_classes, 'Markov equivalence class')} over "
+            f"{plural(len(self.names), 'variable')}, within {self.epsilon:.4g} nats (a Bayes factor of "
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
             self.share_statement,
@@ -397,10 +408,15 @@ class CredibleSet:
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"incomplete: {self.stopped_because}"
         return (
-            f"CredibleSet({_count(self.n_networks, 'network')}, {_count(self.n_classes, 'class')}, "
-            f"{_count(len(self.names), 'variable')}, optimal score {self.optimal_score:.6f}, "
+            f"CredibleSet({plural(self.n_networks, 'network')}, {plural(self.n_classes, 'class')}, "
+            f"{plural(len(self.names), 'variable')}, optimal score {self.optimal_score:.6f}, "
             f"epsilon {self.epsilon:.4g}, {state})"
         )
+
+    def _repr_html_(self) -> str:
+        from credibn.credible.display import credible_set_html
+
+        return credible_set_html(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file, all or nothing; see `credibn.credible.files` for the format."""
@@ -420,11 +436,6 @@ class CredibleSet:
         from credibn.credible.files import read_credible_set
 
         return read_credible_set(path)
-
-
-def _count(number: int, thing: str) -> str:
-    plural = f"{thing}es" if thing.endswith("s") else f"{thing}s"
-    return f"{number:,} {thing if number == 1 else plural}"
 
 
 def _percent(share: float) -> str:

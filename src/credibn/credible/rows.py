@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.copying import rebuilt_from_fields
 from credibn.scores import ScoreTable
 
 __all__ = [
@@ -60,6 +61,8 @@ class Rows:
         for array in (self.choices, self.scores, self.sizes, self.class_of):
             if array is not None:
                 array.flags.writeable = False
+
+    __reduce__ = rebuilt_from_fields
 
     def __len__(self) -> int:
         return len(self.scores)

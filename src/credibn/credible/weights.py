@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.credible.rows import Rows, expand
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores import EdgeLogOdds, EdgePenalty, ScoreTable, UniformPrior
@@ -41,6 +42,11 @@ class WeightedRows:
 
     rows: Rows
     weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self.weights.flags.writeable = False
+
+    __reduce__ = rebuilt_from_fields
 
 
 def weigh(table: ScoreTable, rows: Rows, prior: Prior) -> WeightedRows:

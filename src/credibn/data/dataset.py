@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, OptionError
+from credibn.words import plural
 
 __all__ = ["Dataset", "code_type"]
 
@@ -84,8 +86,7 @@ class Dataset:
             _check_column(name, column, labels)
         _check_row_order(self.columns)
 
-    def __reduce__(self) -> tuple[Callable[..., Dataset], tuple[Any, ...]]:
-        return Dataset, (self.names, self.columns, self.states, self.weights, dict(self.cuts))
+    __reduce__ = rebuilt_from_fields
 
     @property
     def n_variables(self) -> int:
@@ -164,23 +165,19 @@ class Dataset:
 
     def __repr__(self) -> str:
         shown = [
-            f"{name} ({'continuous' if labels is None else _plural(len(labels), 'state')})"
+            f"{name} ({'continuous' if labels is None else plural(len(labels), 'state')})"
             for name, labels in zip(self.names[:6], self.states[:6], strict=True)
         ]
         if self.n_variables > 6:
             shown.append(f"and {self.n_variables - 6} more")
         return (
-            f"Dataset({_plural(self.n_rows, 'row')}, {self.n_distinct:,} distinct, "
-            f"{_plural(self.n_variables, 'variable')}: {', '.join(shown)})"
+            f"Dataset({plural(self.n_rows, 'row')}, {self.n_distinct:,} distinct, "
+            f"{plural(self.n_variables, 'variable')}: {', '.join(shown)})"
         )
 
 
 def _set(dataset: Dataset, attribute: str, value: object) -> None:
     object.__setattr__(dataset, attribute, value)
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

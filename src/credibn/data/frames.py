@@ -5,15 +5,19 @@ from __future__ import annotations
 import datetime
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.errors import DataError
 
-__all__ = ["ArrowColumn", "arrow_columns"]
+if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+    from pandas import DataFrame
+
+__all__ = ["ArrowColumn", "arrow_columns", "pandas_frame"]
 
 _PLAIN = (bool, int, float, str, datetime.date, datetime.time)
 
@@ -46,6 +50,39 @@ def arrow_columns(data: object) -> list[ArrowColumn] | None:
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
     return None
+
+
+def pandas_frame(data: object) -> DataFrame | None:
+    """Return the tables that `arrow_columns` takes as a pandas DataFrame with names that are text, rows from 0.
+
+    Examples
+    --------
+    >>> pandas_frame(pa.table({"a": [1, None]}))
+          a
+    0     1
+    1  <NA>
+    """
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        frame = data.reset_index(drop=True)
+    else:
+        columns = arrow_columns(data)
+        if columns is None:
+            return None
+        frame = pd.DataFrame({at: _series(column) for at, column in enumerate(columns)})
+        frame.columns = pd.Index([column.name for column in columns], dtype=object)
+    frame.columns = pd.Index([str(label) for label in frame.columns], dtype=object)
+    return frame
+
+
+def _series(column: ArrowColumn) -> Any:
+    import pandas as pd
+
+    if column.states is None:
+        return pd.Series(column.values, dtype=pd.ArrowDtype(column.values.type))
+    codes = pc.fill_null(pc.cast(column.values, pa.int64()), -1).to_numpy(zero_copy_only=False)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(column.states, tupleize_cols=False)))
 
 
 def _is_a(module: str, name: str, data: object) -> bool:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError
+from credibn.models.display import network_html
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, LocalModel, TableModel
 from credibn.scores.constraints import find_cycle, position_of
+from credibn.words import plural
 
 if TYPE_CHECKING:  # networkx and pandas take a while to import: only those who ask for a graph or a frame wait
     from networkx import DiGraph
@@ -76,9 +79,7 @@ class BayesianNetwork:
             path = " -> ".join(repr(self.names[v]) for v in cycle)
             raise OptionError(f"the parents form a directed cycle, {path}; a network has none: drop one of them")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy cannot be pickled.
-        return BayesianNetwork, (self.names, self.states, self.local_models, dict(self.cuts))
+    __reduce__ = rebuilt_from_fields
 
     @property
     def n_variables(self) -> int:
@@ -248,13 +249,12 @@ class BayesianNetwork:
     def __repr__(self) -> str:
         n_edges = sum(map(len, self.parents))
         return (
-            f"BayesianNetwork({_plural(self.n_variables, 'variable')}, {_plural(n_edges, 'edge')}, "
-            f"{_plural(self.n_parameters, 'parameter')})"
+            f"BayesianNetwork({plural(self.n_variables, 'variable')}, {plural(n_edges, 'edge')}, "
+            f"{plural(self.n_parameters, 'parameter')})"
         )
 
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    def _repr_html_(self) -> str:
+        return network_html(self)
 
 
 def _check_variables(network: BayesianNetwork) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError
 
 __all__ = [
@@ -69,6 +70,8 @@ class TableModel:
                 "for each parent, and the child's states last"
             )
         _check_probabilities(self.probabilities)
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def n_parameters(self) -> int:
@@ -120,6 +123,8 @@ class LinearGaussian:
             )
         if not (self.variances > 0).all():
             raise OptionError(f"a variance is {float(self.variances.min())!r}; each must be positive")
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -185,6 +190,8 @@ class GaussianDiscriminant:
         if not np.allclose(self.covariances, np.swapaxes(self.covariances, -1, -2), rtol=1e-9, atol=0):
             raise OptionError("a covariance matrix is not symmetric; give symmetric ones")
         self._whitening  # noqa: B018 - refuses matrices that are not positive definite
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def parents(self) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.models.components import Structure, structure_of
 from credibn.models.local_models import LocalModel, log_conditional
 
@@ -48,6 +49,8 @@ class Mixture:
     def __post_init__(self) -> None:
         for array in (self.networks, self.weights):
             array.flags.writeable = False
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def is_discrete(self) -> bool:

@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.errors import OptionError
+from credibn.models.display import averaged_model_html
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
@@ -102,16 +104,7 @@ class AveragedModel:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy cannot be pickled.
-        return AveragedModel, (
-            self.names,
-            self.states,
-            self.mixture,
-            self.share,
-            self.n_classes_used,
-            dict(self.cuts),
-        )
+    __reduce__ = rebuilt_from_fields
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -296,6 +289,9 @@ class AveragedModel:
         classes = "1 class" if self.n_classes_used == 1 else f"{self.n_classes_used:,} classes"
         variables = "1 variable" if len(self.names) == 1 else f"{len(self.names)} variables"
         return f"AveragedModel({networks} of {classes}, {variables}, share {self.share:.4g})"
+
+    def _repr_html_(self) -> str:
+        return averaged_model_html(self)
 
 
 def model_of_network(network: BayesianNetwork) -> AveragedModel:

@@ -1,6 +1,6 @@
 """Pages to read and figures to show: what each stage has found."""
 
-from credibn.report.figures import edge_heat_map, gap_curve, overview
+from credibn.credible.figures import edge_heat_map, gap_curve, overview
 from credibn.report.learning_page import write_learning_page
 from credibn.report.scoring_page import scoring_headline, write_scoring_page
 from credibn.report.wording import learning_headline

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from credibn.credible import CredibleSet
+from credibn.credible.figures import figure_svg, gap_curve, networks_within
 from credibn.data import Dataset
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
-from credibn.report.figures import figure_svg, gap_curve, networks_within
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, repeating_call
-from credibn.report.sections import check_same_data, describe_columns, plural, share, write_page
+from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
+from credibn.words import plural
 
 __all__ = ["write_learning_page"]
 

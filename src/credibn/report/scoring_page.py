@@ -12,12 +12,12 @@ from credibn.report.sections import (
     best_candidates,
     check_same_data,
     describe_columns,
-    plural,
     surviving_candidates,
     within,
     write_page,
 )
 from credibn.scores import ScoreTable
+from credibn.words import plural
 
 __all__ = ["scoring_headline", "write_scoring_page"]
 

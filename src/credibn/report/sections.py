@@ -22,6 +22,7 @@ from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable
+from credibn.words import plural
 
 __all__ = [
     "CANDIDATES_SHOWN",
@@ -32,7 +33,6 @@ __all__ = [
     "best_candidates",
     "check_same_data",
     "describe_columns",
-    "plural",
     "share",
     "surviving_candidates",
     "within",
@@ -98,18 +98,6 @@ def within(epsilon: float) -> str:
     if epsilon > 30:
         return f"within {epsilon:,.6g} nats"
     return f"within a Bayes factor of {math.exp(epsilon):,.6g}"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> plural(1, "class"), plural(2000, "class"), plural(0, "network")
-    ('1 class', '2,000 classes', '0 networks')
-    """
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
-    return f"{number:,} {noun}{ending}"
 
 
 def share(probability: float) -> str:

@@ -6,7 +6,8 @@ No sentence claims more than the result carries: that no other network exists is
 import math
 
 from credibn.credible import CredibleSet
-from credibn.report.sections import plural, within
+from credibn.report.sections import within
+from credibn.words import plural
 
 __all__ = ["bayes_factor_sentences", "certain_sentences", "learning_headline"]
 

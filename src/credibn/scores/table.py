@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError
 from credibn.scores.constraints import find_cycle, position_of
 
@@ -234,9 +235,7 @@ class ScoreTable:
         candidates = "1 candidate" if self.n_candidates == 1 else f"{self.n_candidates:,} candidates"
         return f"ScoreTable({', '.join([variables, candidates, *known])})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy cannot be pickled, and an array forgets when pickled that it is read-only.
-        return ScoreTable, (self.names, self.offsets, self.scores, self.masks, dict(self.provenance))
+    __reduce__ = rebuilt_from_fields
 
     def _rows(self, node: int) -> slice:
         return slice(int(self.offsets[node]), int(self.offsets[node + 1]))

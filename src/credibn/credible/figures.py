@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.credible import CredibleSet
-from credibn.report.sections import plural
+from credibn.words import plural
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from credibn.credible.credible_set import CredibleSet  # which makes these figures
 
 __all__ = ["BAYES_FACTORS", "edge_heat_map", "figure_svg", "gap_curve", "networks_within", "overview"]
 

@@ -1,0 +1,101 @@
+"""A progress bar on standard error, for the command line and for whoever asks for one in Python."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from math import isfinite
+
+from credibn.search import Tally
+
+__all__ = ["STAGE_TITLES", "StageBar", "progress_bar", "stage_bars", "tally_text"]
+
+STAGE_TITLES = {
+    "score": "scoring",
+    "relaxation": "bounding",
+    "enumeration": "listing networks",
+    "branches": "searching in parts",
+    "posterior": "summing over all networks",
+}
+"""What the stages of the library are called where someone watches."""
+_SECONDS_BEFORE_BAR = 0.5
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
+    """Give a function that shows the fraction done once the work is long; None where nobody is watching."""
+    with stage_bars({title: title}) as show:
+        yield None if show is None else partial(show, title)
+
+
+@contextmanager
+def stage_bars(titles: Mapping[str, str] = STAGE_TITLES) -> Iterator[StageBar | None]:
+    """Give what shows a stage, its fraction done and what was found so far; None where nobody is watching.
+
+    Somebody watches a terminal or a notebook. A stage that has no title is shown by its own name.
+    """
+    from rich.console import Console  # only those who want a bar wait for it
+
+    if not (sys.stderr.isatty() or Console(stderr=True).is_jupyter):
+        yield None
+        return
+    bar = StageBar(titles)
+    try:
+        yield bar
+    finally:
+        bar.stop()
+
+
+class StageBar:
+    """A line on standard error, drawn only once the work is long, and gone at the end."""
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+        parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
+        found = TextColumn("{task.fields[found]}")
+        self._bar = Progress(*parts, found, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=1.0, found="")
+        self._titles = titles
+        self._started = time.monotonic()
+        self._stage: str | None = None
+        self._found = ""
+
+    def __call__(self, stage: str, fraction: float) -> None:
+        """Show how far a stage is."""
+        if not self._bar.live.is_started and time.monotonic() - self._started > _SECONDS_BEFORE_BAR:
+            self._bar.start()
+        if stage != self._stage:
+            self._bar.reset(self._task, description=self._titles.get(stage, stage))
+            self._stage = stage
+        self._bar.update(self._task, completed=fraction, found=self._found)
+        self._found = ""
+
+    def tally(self, tally: Tally) -> None:
+        """Show what the search has found so far, with the next call."""
+        self._found = tally_text(tally)
+
+    def stop(self) -> None:
+        """Wipe the line."""
+        if self._bar.live.is_started:
+            self._bar.stop()
+
+
+def tally_text(tally: Tally) -> str:
+    """Return what a search has found so far in a few words.
+
+    Examples
+    --------
+    >>> tally_text(Tally("classes", 1200, -2295.75, -2295.5))
+    '1,200 classes, best -2,295.75, bound -2,295.50'
+    >>> tally_text(Tally("networks", 0, float("-inf")))
+    ''
+    """
+    parts = [f"{tally.n_found:,} {tally.unit}"] if tally.n_found else []
+    scores = {"best": tally.best_score, "bound": tally.bound}
+    parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]
+    return ", ".join(parts)
