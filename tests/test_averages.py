@@ -20,6 +20,7 @@ from credibn.averaging import ParentSetProbabilities
 from credibn.credible.consensus import agreement_graph
 from credibn.credible.weights import log_sum, shares
 from credibn.errors import OptionError, TooLargeError
+from credibn.examples import sample_asia
 from test_classes import listed, random_chordal, random_dag, to_masks
 
 CLOSE = 1e-10
@@ -320,6 +321,17 @@ def test_a_feature_by_listing_and_by_sampling():
     assert credible.feature_probability(lambda _: False, max_listed=0) == FeatureProbability(0.0, "sampling", 10_000, 0)
 
 
+def test_a_feature_of_classes_of_different_sizes():
+    """Each member has its part of the weight of its class."""
+    credible = learn(sample_asia(), bayes_factor=20)
+    assert len({item.size for item in credible.classes()}) > 1  # or this test shows nothing
+    edges = credible.edge_probabilities()
+    for parent, child in [("smoke", "lung"), ("xray", "asia"), ("either", "asia"), ("tub", "either")]:
+        found = credible.feature_probability(lambda network, edge=(parent, child): network.has_edge(*edge))
+        assert (found.method, found.n_networks) == ("listing", 35)
+        assert found.value == pytest.approx(edges.loc[parent, child])
+
+
 def test_a_feature_under_a_prior_is_weighted_so():
     credible = small_set()
     prior = EdgeLogOdds({("a", "b"): 3.0})
@@ -431,6 +443,17 @@ def test_no_dag_agrees_better(n, random):
     assert expected_agreement(dag, sets.edges) == pytest.approx(best)
     pairs = n * (n - 1) // 2
     assert graph.graph["expected_agreement"] == pytest.approx(best / pairs if pairs else 1.0)
+
+
+@pytest.mark.parametrize("around", [(0, 1, 2), (2, 1, 0)])
+def test_edges_in_a_circle_lose_the_least_probable(around):
+    a, b, c = around
+    nodes, masks = np.array([a, a, b, b, c, c]), np.array([[1 << c], [0], [1 << a], [0], [1 << b], [0]], np.uint64)
+    probabilities = np.array([0.7, 0.3, 0.9, 0.1, 0.8, 0.2])  # c -> a, a -> b, b -> c
+    graph = agreement_graph(ParentSetProbabilities(("x", "y", "z"), nodes, masks, probabilities))
+    name = "xyz".__getitem__
+    assert set(graph.edges) == {(name(a), name(b)), (name(b), name(c))}
+    assert graph.graph["expected_agreement"] == pytest.approx((0.9 + 0.8 + 0.3) / 3)
 
 
 def test_consensus_of_a_set():
