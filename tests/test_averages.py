@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,23 @@ import listing
 import networks
 import oracle
 import strategies
-from credibn import BIC, BDeu, EdgeLogOdds, EdgePenalty, FeatureProbability, ScoreTable, UniformPrior, _core, learn
+from credibn import (
+    BIC,
+    BDeu,
+    EdgeLogOdds,
+    EdgePenalty,
+    FeatureProbability,
+    ScoreTable,
+    UniformPrior,
+    _core,
+    k_best_classes,
+    k_best_networks,
+    learn,
+)
 from credibn.averaging import ParentSetProbabilities
 from credibn.credible.consensus import agreement_graph
 from credibn.credible.weights import log_sum, shares
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.examples import sample_asia
 from test_classes import listed, random_chordal, random_dag, to_masks
 
@@ -532,3 +545,62 @@ def test_frames_are_copies():
     frame.loc["a", "b"] = 7.0
     assert credible.edge_probabilities().loc["a", "b"] < 1
     assert isinstance(credible.v_structure_probabilities(), pd.DataFrame)
+
+
+# Found in review
+
+
+def test_sums_keep_what_each_addition_rounds_away():
+    """A million weights of 1e-17 beside one of 1: plain sums would stay at 1."""
+    weights = np.full(10**6 + 1, 1e-17)
+    weights[0] = 1.0
+    arrays = (np.array([0, 1]), np.zeros((1, 1), np.uint64), np.zeros((len(weights), 1), np.uint32), weights, True)
+    assert _core.average_structure(*arrays)[2][0] == pytest.approx(1 + 1e-11, abs=1e-13)
+
+
+def test_classes_that_a_table_does_not_hold_as_a_whole_are_refused():
+    """A table with limits on parents: a member of the class of a -> b needs b -> a, which is not listed."""
+    sets = [[(0.0, ())], [(0.0, ()), (3.0, (0,))], [(0.0, ()), (3.0, (1,)), (1.0, (0,))]]
+    table = ScoreTable.from_candidates(["a", "b", "c"], sets)
+    with pytest.warns(CredibnWarning, match="pruned"):
+        by_network = learn(scores=table, bayes_factor=20)
+    assert by_network.n_networks == 2
+    assert by_network.edge_probabilities().loc["b", "a"] == 0
+    for find in (learn, partial(k_best_networks, k=2), partial(k_best_classes, k=1)):
+        with (
+            pytest.warns(CredibnWarning, match="pruned"),
+            pytest.raises(OptionError, match=r"uses the parent set \{'b'\} of 'a' that the scores do not list"),
+        ):
+            find(scores=table, score_equivalent=True)
+    reverse = ScoreTable.from_candidates(["a", "b"], [[(0.0, ()), (5.0, (1,))], [(0.0, ())]])
+    with (
+        pytest.warns(CredibnWarning, match="pruned"),
+        pytest.raises(OptionError, match="a parent set that the scores do not list"),
+    ):
+        learn(scores=reverse, score_equivalent=True)
+
+
+@pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
+def test_a_table_without_any_network_is_refused_in_its_own_words(engine):
+    table = ScoreTable.from_candidates(["a", "b"], [[(0.0, (1,))], [(0.0, (0,))]], {"epsilon": 9.0})
+    with pytest.raises(OptionError, match="every choice has a directed cycle"):
+        learn(scores=table, bayes_factor=3, engine=engine)
+
+
+def test_directions_of_rare_pairs_sum_to_one():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (200, 4))
+    rows[:, 1] = np.where(rng.random(200) < 0.1, rows[:, 1], rows[:, 0])
+    strengths = learn(rows, epsilon=40.0).edge_strengths(EdgePenalty(36))
+    assert strengths["strength"].min() < 1e-15  # or this test shows nothing
+    sums = strengths["direction"].to_numpy().reshape(-1, 2).sum(axis=1)
+    np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
+
+
+def test_an_edge_of_all_networks_passes_every_threshold():
+    rng = np.random.default_rng(59)
+    rows = rng.integers(0, 2, (150, 5))
+    rows[:, 1] = np.where(rng.random(150) < 0.1, rows[:, 1], rows[:, 0])
+    rows[:, 2] = (rows[:, 0] + rows[:, 3] + (rng.random(150) < 0.1)) % 2
+    credible = learn(rows, bayes_factor=50, required_edges=["X0->X1", "X0->X2"])
+    assert sorted(credible.threshold_graph(1.0).edges) == [("X0", "X1"), ("X0", "X2")]

@@ -191,6 +191,34 @@ def test_ctrl_c_keeps_the_partial_result(data, tmp_path, monkeypatch):
     assert partial.n_networks > 0
 
 
+def test_ctrl_c_while_writing_loses_nothing(data, tmp_path, monkeypatch):
+    """During the writing of a result it waits; during that of the report it ends the work, and says what is missing."""
+    save = CredibleSet.save
+
+    def interrupted_save(self, path):
+        os.kill(os.getpid(), signal.SIGINT)
+        save(self, path)
+
+    def interrupted_page(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(CredibleSet, "save", interrupted_save)
+        result = run("learn", data, "--json", "-o", tmp_path / "one")
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / "one" / "report.html").is_file()
+        monkeypatch.setattr("credibn.cli_learn.write_learning_page", interrupted_page)
+        result = run("learn", data, "--json", "-o", tmp_path / "two")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.exit_code == 130
+    assert json.loads(result.stdout)["complete"]
+    assert "stopped before the report was written: 'credibn report " in result.stderr
+    assert CredibleSet.load(tmp_path / "two" / "result.credibn").complete
+    assert not (tmp_path / "two" / "report.html").exists()
+
+
 @pytest.mark.parametrize("kind", ["networks", "classes"])
 def test_kbest(data, engine, tmp_path, kind):
     words = ["--classes"] if kind == "classes" else []

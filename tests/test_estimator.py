@@ -455,3 +455,27 @@ def test_a_bar_follows_the_search(monkeypatch, is_asked):
 def test_data_that_was_read_is_the_data_that_is_scored(fitted):
     dataset = read_data(ASIA[[*FEATURES, "lung"]])
     assert fitted.credible_set_.provenance["data_fingerprint"] == dataset.fingerprint
+
+
+def test_columns_in_another_order_are_refused_whatever_their_names():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 300))
+    y = np.where(rng.random(300) < 0.05, 1 - a, a)
+    frame = pd.DataFrame({1: a, 0: b})
+    fitted = CredibleNetworks(n_jobs=1).fit(frame, y)
+    assert (fitted.predict(frame) == y).mean() > 0.9
+    with pytest.raises(ValueError, match="give those of fit, in their order"):
+        fitted.predict(frame[[0, 1]])
+    table = pa.table({"a": a, "b": b})
+    fitted = CredibleNetworks(n_jobs=1).fit(table.to_pandas(), y)
+    with (
+        pytest.warns(UserWarning, match="does not have valid feature names"),  # scikit-learn's, of a RecordBatch
+        pytest.raises(ValueError, match="give those of fit, in their order"),
+    ):
+        fitted.predict(table.to_batches()[0].select(["b", "a"]))
+
+
+def test_the_target_keeps_the_name_of_its_column():
+    rows = np.random.default_rng(0).integers(0, 2, (60, 2))
+    fitted = CredibleNetworks(n_jobs=1).fit(rows, pd.DataFrame({"z": rows[:, 0]}).squeeze(axis=1))
+    assert fitted.target_ == "z"

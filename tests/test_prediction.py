@@ -25,6 +25,7 @@ from credibn.models import (
     TableModel,
     fit_local_model,
     fit_network,
+    log_conditional,
 )
 from credibn.models.prediction import model_of_network
 from credibn.models.quadrature import posterior_means
@@ -342,7 +343,9 @@ def test_classes_are_taken_by_weight_not_by_score():
     order = np.argsort(-weights)
     assert order.tolist() != list(range(len(order)))  # or this test shows nothing
     for count in range(1, len(order) + 1):
-        model = average_models(found, data, share=1.0, max_classes=count)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CredibnWarning)  # of a share that is not reached
+            model = average_models(found, data, share=1.0, max_classes=count)
         assert model.n_classes_used == model.n_networks == count
         assert model.share == pytest.approx(weights[order[:count]].sum())
         np.testing.assert_allclose(model.weights, weights[order[:count]] / weights[order[:count]].sum())
@@ -390,9 +393,9 @@ def learned_asia(**options):
 
 def test_the_equivalent_sample_size_is_that_of_the_score():
     found, data = learned_asia(score="bdeu", equivalent_sample_size=7.5)
-    model = average_models(found, data)
-    explicit = average_models(found, data, equivalent_sample_size=7.5)
-    other = average_models(found, data, equivalent_sample_size=1.0)
+    model = average_models(found, data, share=0.5)
+    explicit = average_models(found, data, equivalent_sample_size=7.5, share=0.5)
+    other = average_models(found, data, equivalent_sample_size=1.0, share=0.5)
     rows = sample_asia(20, seed=9)
     np.testing.assert_array_equal(model.log_likelihood(rows), explicit.log_likelihood(rows))
     assert not np.allclose(model.log_likelihood(rows), other.log_likelihood(rows))
@@ -710,3 +713,65 @@ def test_predictions_of_one_network_agree_with_pyagrum(name, n_missing, shared_d
             engine.addTarget(target)
             engine.makeInference()
             np.testing.assert_allclose(found.iloc[row], engine.posterior(target).toarray(), rtol=0, atol=1e-9)
+
+
+# ----------------------------------------------------------------- found in review
+
+
+def test_evidence_that_no_network_allows_is_refused_whatever_the_order_of_columns():
+    table = pd.DataFrame({"a": [0] * 30 + [1] * 30, "b": [0] * 28 + [1] * 30 + [0] * 2})
+    states = {"a": [0, 1, 2], "b": [0, 1]}
+    for columns in (["a", "b"], ["b", "a"]):
+        found = learn(table[columns], state_names=states)
+        model = average_models(found, table[columns], method="maximum_likelihood", state_names=states)
+        with pytest.raises(DataError, match="row 1: its observed values have probability 0 in every network"):
+            model.predict_proba(pd.DataFrame({"a": [2]}), "b")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_maximum_likelihood_leaves_out_networks_that_rule_a_row_out(seed):
+    """Against the joint tables of all members: those that give the observed cells probability 0 say nothing."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (14, 3))
+    codes[:, 1] = np.where(rng.random(14) < 0.4, codes[:, 1], codes[:, 0])
+    states = {f"X{v}": [0, 1, 2] for v in range(3)}
+    data = read_data(pd.DataFrame(codes, columns=list(states)), state_names=states)
+    found = learn(data, score="aic", bayes_factor=1000)
+    model = average_models(found, data, method="maximum_likelihood", **EVERYTHING)
+    joints = [(joint_of(data, parents, method="maximum_likelihood"), weight) for parents, weight in members(found)]
+    for row in itertools.product(range(-1, 3), repeat=2):
+        total, expected = 0.0, np.zeros(3)
+        for joint, weight in joints:
+            of_states = np.array([marginal(joint, (state, *row)) for state in range(3)])
+            if of_states.sum() > 0:
+                expected += weight * of_states / of_states.sum()
+                total += weight
+        new = pd.DataFrame([[None if code < 0 else code for code in row]], columns=["X1", "X2"], dtype=object)
+        if total == 0:
+            with pytest.raises(DataError, match="probability 0 in every network"):
+                model.predict_proba(new, "X0")
+        else:
+            np.testing.assert_allclose(model.predict_proba(new, "X0").iloc[0], expected / total, rtol=0, atol=1e-9)
+
+
+def test_a_share_that_is_not_reached_is_told():
+    found, data = learned_asia()
+    with pytest.warns(CredibnWarning, match=r"heaviest classes hold .* raise max_classes"):
+        assert average_models(found, data, max_classes=2).share < 0.99
+
+
+def test_mass_far_from_the_gaussian_is_found():
+    """A discrete child that outweighs a regression: the mean lies hundreds of its deviations away."""
+    rng = np.random.default_rng(0)
+    k = np.arange(400) % 2
+    x = np.where(k == 1, 5 + 0.01 * rng.normal(size=400), rng.normal(size=400))
+    table = pd.DataFrame({"w": x + 0.01 * rng.normal(size=400), "x": x, "k": k.astype(str)})
+    network = fit_network(["w->x", "x->k"], table, columns="mixed", method="maximum_likelihood")
+    rows = pd.DataFrame({"w": [4.0, 3.0], "k": ["1", "1"]})
+    grid = np.linspace(-5, 15, 2_000_001)
+    for at, mean in enumerate(network.predict(rows, "x")):
+        n = len(grid)
+        columns = [np.full(n, rows["w"][at]), grid, np.ones(n, dtype=int)]
+        logs = sum(log_conditional(network.local_models[v], v, columns) for v in (1, 2))
+        density = np.exp(logs - logs.max())
+        assert mean == pytest.approx((density * grid).sum() / density.sum(), abs=1e-5)

@@ -49,7 +49,7 @@ from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
 from credibn.progress import stage_bars
 from credibn.report import write_learning_page
-from credibn.terminal import learned_facts, print_learned
+from credibn.terminal import holding_interrupts, learned_facts, print_learned
 
 __all__ = ["kbest", "learn"]
 
@@ -244,6 +244,24 @@ def _finish(
     found: CredibleSet, data: Dataset | None, reading: float, started: float, out: Path | None, as_json: bool
 ) -> None:
     """Write and print what was found, and end with the status that says whether it is complete."""
+    with holding_interrupts():  # what was found is worth more than a quick end
+        seconds = _write_and_print(found, reading, started, out, as_json)
+    if out is not None:
+        try:
+            write_learning_page(replace(found, timings=seconds), out / "report.html", data)
+        except KeyboardInterrupt:
+            message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
+            typer.echo(message, err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+        typer.echo(f"report: {out / 'report.html'}", err=True)
+    if not found.complete:
+        raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)
+
+
+def _write_and_print(
+    found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool
+) -> dict[str, float]:
+    """Write the result and its summary, print what was found, and return the seconds of each stage."""
     if out is not None:
         found.save(out / "result.credibn")
     seconds = {
@@ -267,7 +285,6 @@ def _finish(
         }
         with replacing(out / "summary.json") as sink:
             sink.write((json.dumps({**facts, **more}, indent=1) + "\n").encode())
-        write_learning_page(replace(found, timings=seconds), out / "report.html", data)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -276,7 +293,4 @@ def _finish(
             typer.echo(f"written to {out}")
     if not found.complete:
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
-    if out is not None:
-        typer.echo(f"report: {out / 'report.html'}", err=True)
-    if not found.complete:
-        raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)
+    return seconds

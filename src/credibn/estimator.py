@@ -351,13 +351,21 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def _features(self, X: Any, is_fit: bool = False) -> DataFrame:
         """Return X as a frame with the variables' names; refuse other columns than those of `fit`."""
         frame = None if isinstance(X, np.ndarray) else pandas_frame(X)
+        is_named = frame is not None
         if frame is None:
             X = check_array(as_array(X), dtype=None, ensure_all_finite=False, estimator=self)
             frame = pandas_frame(X)
         assert frame is not None, "an array is a table"
         validate_data(self, X, reset=is_fit, skip_check_array=True)
-        if not is_fit:
-            frame.columns = list(self._names)
+        if is_fit:
+            self._is_named = is_named
+            return frame
+        # scikit-learn compares names only where all are text, and knows none in some kinds of table.
+        if is_named and self._is_named and list(frame.columns) != list(self._names):
+            raise ValueError(
+                f"X has the columns {list(frame.columns)[:10]}; give those of fit, in their order: {self._names[:10]}"
+            )
+        frame.columns = list(self._names)
         return frame
 
     def _read(self, frame: DataFrame, sample_weight: Any) -> Dataset:

@@ -90,6 +90,8 @@ def name_of(y: Any) -> str:
     'y'
     """
     name = getattr(y, "name", None)
+    if hasattr(y, "columns") and len(y.columns) == 1:
+        name = y.columns[0]
     return name if isinstance(name, str) and name.strip() else "y"
 
 

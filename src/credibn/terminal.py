@@ -2,7 +2,9 @@
 
 import json
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame
     from pandas import DataFrame
 
 __all__ = [
+    "holding_interrupts",
     "in_shell_words",
     "learned_facts",
     "pair_table",
@@ -45,6 +48,19 @@ _ROUNDING = 1e-12
 _STATES_SHOWN = 6
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 8
+
+
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait for nothing: it has no effect on what is done inside, which must be short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -158,7 +174,7 @@ def _peak_memory_mb() -> float | None:
 
 def print_learned(credible: CredibleSet) -> None:
     """Print what a search found: a few sentences, and the best classes."""
-    typer.echo(credible.summary())
+    typer.echo(credible.summary().replace("posterior_share=True", "--posterior-share"))
     rows = [
         (f"{found.score:,.6f}", f"{found.size:,}", f"{100 * found.weight:.2f} %", _edges(found.cpdag))
         for found in credible.classes()[:_CLASSES_SHOWN]

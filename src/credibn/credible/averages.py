@@ -132,13 +132,13 @@ class Averages:
         import pandas as pd
 
         pairs = self.pair_frame()
-        strength = (1 - pairs["absent"]).to_numpy()
+        strength = (pairs["forward"] + pairs["backward"]).to_numpy()  # not 1 - absent, which is 0 for rare pairs
         halves = [
             pd.DataFrame(
                 {
                     "from": pairs[start].to_numpy(),
                     "to": pairs[end].to_numpy(),
-                    "strength": strength,
+                    "strength": np.minimum(strength, 1.0),
                     "direction": pairs[way].to_numpy() / strength,
                 }
             )

@@ -23,13 +23,13 @@ if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a 
 
 __all__ = ["agreement_graph", "threshold_graph"]
 
-_NO_GAIN = 1e-12  # a gain below this is rounding
+_ROUNDING = 1e-12  # of sums of probabilities
 
 
 def threshold_graph(parent_sets: ParentSetProbabilities, threshold: float) -> DiGraph:
     """Return the edges of at least this probability; they may form a directed cycle."""
     edges = parent_sets.edges
-    return _graph(parent_sets, np.argwhere((edges >= threshold) & (edges > 0)).tolist())
+    return _graph(parent_sets, np.argwhere((edges >= threshold - _ROUNDING) & (edges > 0)).tolist())
 
 
 def agreement_graph(parent_sets: ParentSetProbabilities) -> DiGraph:
@@ -39,7 +39,7 @@ def agreement_graph(parent_sets: ParentSetProbabilities) -> DiGraph:
     edges = parent_sets.edges
     absent = 1 - parent_sets.adjacencies
     gains = edges - absent
-    gains[gains < _NO_GAIN] = 0.0
+    gains[gains < _ROUNDING] = 0.0
     np.fill_diagonal(gains, 0.0)
     rank = np.zeros(len(gains), dtype=np.int64)
     positive = nx.DiGraph()

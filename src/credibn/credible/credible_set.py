@@ -169,7 +169,8 @@ class CredibleSet:
         among = " made of the parent sets given" if table.epsilon is None else among
         they = "it holds" if self.n_networks == 1 else "they hold"
         if self.posterior_share is None:
-            return f"Which share of the posterior probability of all networks{among} {they} was not computed."
+            how = " (posterior_share=True does, for up to 24 variables)" if len(self.names) <= 24 else ""
+            return f"Which share of the posterior probability of all networks{among} {they} was not computed{how}."
         share = _percent(self.posterior_share)
         return f"{they.capitalize()} {share} of the posterior probability of all networks{among}."
 

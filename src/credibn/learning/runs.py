@@ -7,8 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.credible.rows import Rows, best_classes, best_networks, group
-from credibn.errors import TimeLimitError, TooLargeError
+from credibn.credible.rows import Rows, best_classes, best_networks, group, parent_set_outside
+from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import find_log_total_mass
 from credibn.learning.options import Progress, as_json, as_lists, check_flag, resolve_bytes, resolve_seconds
 from credibn.learning.score_source import Clock, ScoreSource, open_source
@@ -164,15 +164,33 @@ def _search(
     )
     engine = choose_engine(problem, run.engine)
     with run.clock.stage("search"), run.watch.heeding_interrupts():
-        found, scores = run_search(problem, table, engine)
+        try:
+            found, scores = run_search(problem, table, engine)
+        except RuntimeError as error:  # the core met a class that the table does not hold as a whole
+            if unit == "classes" and "no candidate" in str(error):
+                raise _not_equivalent("a parent set") from error
+            raise
     run.watch.follow(None)
     if not math.isfinite(found.best_cost):
+        if not found.stopped:
+            raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
         raise nothing_known(run.watch, "before a network was found")
     with run.clock.stage("search"):
         rows = (
             Rows(found.choices, scores, found.sizes, None) if unit == "classes" else group(table, found.choices, scores)
         )
+        if unit == "classes" and table.epsilon is None:
+            stray = parent_set_outside(table, rows)
+            if stray is not None:
+                raise _not_equivalent(stray)
     return Answer(table, unit, found.engine, found, rows)
+
+
+def _not_equivalent(parent_set: str) -> OptionError:
+    return OptionError(
+        f"a network that is equivalent to one found uses {parent_set} that the scores do not list, so classes are not "
+        "credible as a whole: leave out score_equivalent=True, and networks are listed one by one"
+    )
 
 
 def nothing_known(watch: Watch, when: str) -> BaseException:

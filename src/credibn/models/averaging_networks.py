@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from credibn.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.weights import Prior, WeightedRows, weigh
 from credibn.data import Dataset, read_data
-from credibn.errors import OptionError
+from credibn.errors import CredibnWarning, OptionError
 from credibn.models.fitting import fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
@@ -72,6 +73,11 @@ def average_models(
     DataError, FileFormatError
         See `read_data`.
 
+    Warns
+    -----
+    CredibnWarning
+        When `max_classes` leaves less than `share`.
+
     Examples
     --------
     >>> from credibn import learn
@@ -102,6 +108,13 @@ def average_models(
         for child, parents in zip(children, parent_positions(table.masks[used]), strict=True)
     )
     total = math.fsum(weights)
+    if total < share - 1e-9:
+        warnings.warn(
+            f"the {len(chosen):,} heaviest classes hold {total:.1%} of the weight of the credible set, less than the "
+            f"share of {share:.1%} asked for: raise max_classes to use more, or lower share",
+            CredibnWarning,
+            stacklevel=2,
+        )
     mixture = Mixture(dataset.states, children, models, networks, weights / total)
     class_of = weighted.rows.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
@@ -131,8 +144,8 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
-            "cut points, missing values): give the training table, or pass allow_other_data=True to fit the parameters "
-            "to this one"
+            "cut points, missing values; numbers in a DataFrame are text in a CSV file): give the same path or table "
+            "as to learn, or pass allow_other_data=True to fit the parameters to this one"
         )
     return dataset
 

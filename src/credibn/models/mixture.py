@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from credibn.copying import rebuilt_from_fields
 from credibn.models.components import Structure, structure_of
-from credibn.models.local_models import LocalModel, log_conditional
+from credibn.models.local_models import LocalModel, TableModel, log_conditional
 
 __all__ = ["Mixture", "row_blocks"]
 
@@ -65,6 +65,16 @@ class Mixture:
     def parents(self, network: int) -> list[tuple[int, ...]]:
         """Return the parents of each node in one network."""
         return [self.local_models[at].parents for at in self.networks[network]]
+
+    @cached_property
+    def has_zeros(self) -> bool:
+        """Whether some local model of discrete variables rules something out, as maximum likelihood does."""
+        return any(isinstance(model, TableModel) and not model.probabilities.all() for model in self.local_models)
+
+    def only(self, network: int) -> Mixture:
+        """Return one of the networks, by itself."""
+        networks = self.networks[network : network + 1].copy()
+        return Mixture(self.states, self.children, self.local_models, networks, np.ones(1))
 
     @cached_property
     def structures(self) -> list[Structure]:

@@ -22,6 +22,7 @@ _POINTS = 801
 _HALF_WIDTH = 40.0  # standard deviations of the Gaussian that the first grid reaches to each side
 _NEGLIGIBLE = -40.0  # a log density this far below the largest is nothing beside it: 4e-18
 _ROUNDS = 8
+_DOUBLINGS = 30
 _MOST_POINTS = (_POINTS - 1) * 16 + 1
 _ACCURACY = 1e-10  # of the width of the range: halving the step must not change the mean by more
 
@@ -56,13 +57,24 @@ def posterior_means(centres: Floats, precisions: Floats, log_factor: Callable[[s
             return log_factor(rows, values) - by * (values - at) ** 2 / 2
 
         reach = _HALF_WIDTH / np.sqrt(precision)
-        low, high = _range_of_mass(log_density, centre - reach, centre + reach)
+        low, high = _range_of_mass(log_density, *_widened(log_density, centre - reach, centre + reach))
         n_points, found, before = _POINTS, _mean(log_density, low, high, _POINTS), np.full(len(centre), np.inf)
         while n_points < _MOST_POINTS and (np.abs(found - before) > _ACCURACY * (high - low)[:, 0]).any():
             n_points = 2 * n_points - 1
             found, before = _mean(log_density, low, high, n_points), found
         means[rows] = found
     return means
+
+
+def _widened(log_density: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return ends so far apart that the density is largest between them: a factor may outweigh 40 deviations."""
+    for _ in range(_DOUBLINGS):
+        largest = log_density(low + (high - low) * np.linspace(0.0, 1.0, _POINTS)).argmax(axis=1, keepdims=True)
+        width = high - low
+        low, high = np.where(largest == 0, low - width, low), np.where(largest == _POINTS - 1, high + width, high)
+        if ((largest > 0) & (largest < _POINTS - 1)).all():
+            break
+    return low, high
 
 
 def _range_of_mass(log_density: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:

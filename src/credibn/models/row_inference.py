@@ -77,14 +77,19 @@ def target_probabilities(mixture: Mixture, evidence: Evidence, target: int) -> F
     assert labels is not None, "the target is discrete"
     probabilities, weights = np.zeros((len(evidence), len(labels))), np.zeros(len(evidence))
     for rows, missing in _patterns(evidence.is_missing, target):
-        if not missing:
-            probabilities[rows], weights[rows] = blanket_probabilities(mixture, evidence.values(rows), target)
+        if missing:
+            _refuse_mixed(mixture, evidence, rows, missing, target)
+        if not (mixture.has_zeros and mixture.is_discrete):
+            probabilities[rows], weights[rows] = _of_pattern(mixture, evidence, rows, missing, target)
             continue
-        _refuse_mixed(mixture, evidence, rows, missing, target)
-        hidden = {*missing, target}
-        chosen, place = _distinct_rows(evidence, rows, hidden)
-        found = _eliminated(mixture, evidence.values(chosen), hidden, target)
-        probabilities[rows], weights[rows] = found[0][place], found[1][place]
+        # A network that rules the row out says nothing about it, wherever in the network that shows.
+        for network, weight in enumerate(mixture.weights.tolist()):
+            one = mixture.only(network)
+            found, is_answered = _of_pattern(one, evidence, rows, missing, target)
+            logs = _log_evidences(one, evidence.values(rows), {*missing, target})[0]
+            is_possible = (logs > -np.inf) & (is_answered > 0)
+            probabilities[rows] += weight * np.where(is_possible[:, np.newaxis], found, 0.0)
+            weights[rows] += weight * is_possible
     for row in np.flatnonzero(weights == 0)[:1].tolist():
         raise DataError(
             f"row {evidence.row_numbers[row]}: its observed values have probability 0 in every network, so they say "
@@ -92,6 +97,18 @@ def target_probabilities(mixture: Mixture, evidence: Evidence, target: int) -> F
         )
     averaged: Floats = probabilities / weights[:, np.newaxis]
     return averaged
+
+
+def _of_pattern(
+    mixture: Mixture, evidence: Evidence, rows: NDArray[np.intp], missing: Sequence[int], target: int
+) -> tuple[Floats, Floats]:
+    """Return, for rows that miss the same cells, the sum of weight times posterior, and the weight that it rests on."""
+    if not missing:
+        return blanket_probabilities(mixture, evidence.values(rows), target)
+    hidden = {*missing, target}
+    chosen, place = _distinct_rows(evidence, rows, hidden)
+    found = _eliminated(mixture, evidence.values(chosen), hidden, target)
+    return found[0][place], found[1][place]
 
 
 def target_means(mixture: Mixture, evidence: Evidence, target: int) -> Floats:
