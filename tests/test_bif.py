@@ -301,6 +301,7 @@ def test_cycles_are_named(tmp_path):
         (gzip.compress(RAIN.encode())[:60], "cannot be read"),
         (b"\x1f\x8bnonsense", "cannot be read"),
     ],
+    ids=["empty", "no variable", "not UTF-8", "UTF-16", "half a gzip file", "no gzip file"],
 )
 def test_files_that_are_no_text_are_refused(content, message, tmp_path):
     with pytest.raises(FileFormatError, match=message):
