@@ -82,21 +82,26 @@ nb::object to_python(const ClassAverages<W>& averages, std::size_t n, std::size_
                         to_numpy(std::move(triples), {j, 3}), to_numpy(std::move(of_triples), {j}));
 }
 
+// Adds every row, as a class or as the network that it names, to averages of some kind.
+template <int W, template <int> class Averages>
+Averages<W> averaged(const WeightedRows& rows, bool are_classes) {
+  EquivalenceClass<W> classes{int(rows.n())};
+  Averages<W> averages{int(rows.n())};
+  rows.each(classes, [&](const Bits<W>* parents, double weight) {
+    if (are_classes)
+      averages.add_class(classes, parents, weight);
+    else
+      averages.add_network(classes, parents, weight);
+  });
+  return averages;
+}
+
 nb::object average_structure_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
                                 const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
   const WeightedRows rows{offsets, masks, choices, weights};
   rows.check();
   return with_width(rows.words(), [&](auto width) {
-    constexpr int W = decltype(width)::value;
-    EquivalenceClass<W> classes{int(rows.n())};
-    ClassAverages<W> averages{int(rows.n())};
-    rows.each(classes, [&](const Bits<W>* parents, double weight) {
-      if (are_classes)
-        averages.add_class(classes, weight);
-      else
-        averages.add_network(classes, parents, weight);
-    });
-    return to_python(averages, rows.n(), rows.words());
+    return to_python(averaged<decltype(width)::value, ClassAverages>(rows, are_classes), rows.n(), rows.words());
   });
 }
 
@@ -105,15 +110,7 @@ nb::object average_ancestors_py(const In<std::int64_t, 1>& offsets, const In<std
   const WeightedRows rows{offsets, masks, choices, weights};
   rows.check();
   return with_width(rows.words(), [&](auto width) {
-    constexpr int W = decltype(width)::value;
-    EquivalenceClass<W> classes{int(rows.n())};
-    AncestorAverages<W> averages{int(rows.n())};
-    rows.each(classes, [&](const Bits<W>* parents, double weight) {
-      if (are_classes)
-        averages.add_class(classes, parents, weight);
-      else
-        averages.add_network(parents, weight);
-    });
+    const auto averages = averaged<decltype(width)::value, AncestorAverages>(rows, are_classes);
     return nb::cast(to_matrix(averages.sums, rows.n()));
   });
 }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace credibn {
 
@@ -77,6 +78,14 @@ struct Bits {
       h ^= h >> 32;
     }
     return h;
+  }
+};
+
+struct WordsHash {
+  std::size_t operator()(const std::vector<std::uint64_t>& words) const {
+    std::uint64_t h = 0;
+    for (std::uint64_t word : words) h = Bits<2>{{h, word}}.hash();
+    return std::size_t(h);
   }
 };
 

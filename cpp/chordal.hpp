@@ -177,13 +177,6 @@ class OrientationCounter {
 
  private:
   using Key = std::vector<std::uint64_t>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t h = 0;
-      for (std::uint64_t word : key) h = Bits<2>{{h, word}}.hash();
-      return std::size_t(h);
-    }
-  };
   static constexpr std::size_t kMostCounts = 1 << 16;
 
   // The number of nodes and the lower triangle of the adjacency matrix, the nodes in increasing order.
@@ -221,7 +214,7 @@ class OrientationCounter {
     return orders[0];
   }
 
-  std::unordered_map<Key, BigCount, Hash> counts_;
+  std::unordered_map<Key, BigCount, WordsHash> counts_;
   Key key_;
   std::vector<int> position_ = std::vector<int>(std::size_t(64 * W));
   std::deque<BigCount> factorials_{BigCount(1)};  // a deque, because references to its items are given out

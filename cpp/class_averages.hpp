@@ -54,7 +54,7 @@ class ClassAverages {
   }
 
   // A network that was analysed: all members of its class share the weight, or it has it alone.
-  void add_class(const EquivalenceClass<W>& analysed, double weight) {
+  void add_class(const EquivalenceClass<W>& analysed, const Bits<W>*, double weight) {
     for (int v = 0; v < n_; ++v)
       if (!analysed.undirected(v).any()) add_parents(v, analysed.compelled(v), weight);
     for (int k = 0; k < analysed.n_components(); ++k)
@@ -164,7 +164,7 @@ class AncestorAverages {
       analysed.component(k).each([&](int v) { add_uncertain(v, analysed.undirected(), chances, weight); });
     }
   }
-  void add_network(const Bits<W>* parents, double weight) {
+  void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
     find_children(parents);
     each_from_last(parents, [&](int v) {
       Bits<W> reached = children_[std::size_t(v)];

@@ -105,13 +105,6 @@ class OrientationChances {
 
  private:
   using Key = std::vector<std::uint64_t>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t h = 0;
-      for (std::uint64_t word : key) h = Bits<2>{{h, word}}.hash();
-      return std::size_t(h);
-    }
-  };
   struct Less {
     bool operator()(const Part<W>& a, const Part<W>& b) const {
       return std::pair(a.nodes.words, a.parents.words) < std::pair(b.nodes.words, b.parents.words);
@@ -151,7 +144,7 @@ class OrientationChances {
     return listed;
   }
 
-  std::unordered_map<Key, std::vector<ParentChance<W>>, Hash> remembered_;
+  std::unordered_map<Key, std::vector<ParentChance<W>>, WordsHash> remembered_;
   OrientationCounter<W> counter_;
 };
 
