@@ -33,6 +33,7 @@ STAGES = {
     "examples": 9,
     "estimator_input": 9,
     "estimator": 10,
+    "reproduction": 10,
     "terminal": 10,
     "cli_files": 11,
     "cli_options": 11,
@@ -40,6 +41,7 @@ STAGES = {
     "cli_learn": 12,
     "cli_models": 12,
     "cli_posterior": 12,
+    "cli_reproduce": 12,
     "cli_results": 12,
     "cli": 13,
 }

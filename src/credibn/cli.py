@@ -51,6 +51,7 @@ from credibn.cli_options import (
     read,
 )
 from credibn.cli_posterior import posterior
+from credibn.cli_reproduce import reproduce
 from credibn.cli_results import edges, report
 from credibn.data import Dataset, read_data
 from credibn.data.states import MAX_STATES
@@ -121,7 +122,7 @@ app = typer.Typer(
     "3 a limit struck, so the result is not complete; 130 interrupted.\n\n'credibn --install-completion' teaches your "
     "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
-for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert):
+for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert, reproduce):
     app.command()(_command)
 
 _Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]

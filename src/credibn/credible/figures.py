@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,31 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for 
 
     from credibn.credible.credible_set import CredibleSet  # which makes these figures
 
-__all__ = ["BAYES_FACTORS", "edge_heat_map", "figure_svg", "gap_curve", "networks_within", "overview"]
+__all__ = [
+    "ALERT",
+    "BAYES_FACTORS",
+    "INK",
+    "LINE",
+    "MARK",
+    "SOFT",
+    "blank_figure",
+    "edge_heat_map",
+    "figure_svg",
+    "gap_curve",
+    "label_counts",
+    "networks_within",
+    "overview",
+    "quiet_matplotlib",
+    "style_axes",
+]
+
+_Shown = TypeVar("_Shown")
 
 BAYES_FACTORS = (3, 20, 150)
 """Where evidence begins to be positive, strong and very strong (Kass & Raftery 1995)."""
 
-_INK, _SOFT, _LINE, _MARK, _ALERT = "#1b1f24", "#57606a", "#d0d7de", "#0a6aa6", "#b84a00"
-_THEME = {_INK: "--ink", _SOFT: "--soft", _LINE: "--line", _MARK: "--mark", _ALERT: "--alert"}
+INK, SOFT, LINE, MARK, ALERT = "#1b1f24", "#57606a", "#d0d7de", "#0a6aa6", "#b84a00"
+_THEME = {INK: "--ink", SOFT: "--soft", LINE: "--line", MARK: "--mark", ALERT: "--alert"}
 """The colours of figures, and the custom properties of the page's style sheet that take their place there."""
 _MISSING = "above this line networks may be missing"
 _MOST_STEPS = 600
@@ -50,7 +68,7 @@ def overview(result: CredibleSet) -> Figure:
     >>> [axes.get_xlabel() for axes in figure.axes[:2]]
     ['Child', 'Networks, the best first']
     """
-    figure = _figure(11, 5)
+    figure = blank_figure(11, 5)
     left, right = figure.subplots(1, 2)
     _draw_heat_map(result, left)
     _draw_curve(result, right)
@@ -71,7 +89,7 @@ def gap_curve(result: CredibleSet) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'Gap to the best score (nats)'
     """
-    figure = _figure(7.5, 3.8)
+    figure = blank_figure(7.5, 3.8)
     _draw_curve(result, figure.subplots())
     return figure
 
@@ -87,26 +105,26 @@ def edge_heat_map(result: CredibleSet) -> Figure:
     ['X0', 'X1']
     """
     side = min(14.0, 3.5 + 0.22 * len(result.names))
-    figure = _figure(side + 1, side)
+    figure = blank_figure(side + 1, side)
     _draw_heat_map(result, figure.subplots())
     return figure
 
 
-def figure_svg(make: Callable[[CredibleSet], Figure], result: CredibleSet, prefix: str, label: str) -> str:
+def figure_svg(make: Callable[[_Shown], Figure], result: _Shown, prefix: str, label: str) -> str:
     """Return a figure as an SVG element for a page; the same result gives the same bytes.
 
     Parameters
     ----------
     make : callable
-        `gap_curve` or another function of this module.
-    result : CredibleSet
+        `gap_curve`, or another function that makes a figure.
+    result : CredibleSet, or what `make` takes
     prefix : str
         Put before each id, so that several figures fit on one page.
     label : str
         What the figure shows, for those who cannot see it: plain text without ``"``, ``<`` and ``&``.
     """
     settings = {"svg.hashsalt": prefix, "svg.fonttype": "none", "font.size": 11}
-    with _no_remarks(), io.StringIO() as sink:
+    with quiet_matplotlib(), io.StringIO() as sink:
         import matplotlib.style
 
         with matplotlib.style.context(["default", settings]):
@@ -117,7 +135,7 @@ def figure_svg(make: Callable[[CredibleSet], Figure], result: CredibleSet, prefi
 
 
 @contextmanager
-def _no_remarks() -> Iterator[None]:
+def quiet_matplotlib() -> Iterator[None]:
     """Keep matplotlib's remarks on its list of fonts off the terminal of someone who asked for a page."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
@@ -141,18 +159,20 @@ def _themed(svg: str, prefix: str, label: str) -> str:
     return re.sub(r"\n\s*", "\n", svg).strip()
 
 
-def _figure(width: float, height: float) -> Figure:
+def blank_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of so many inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _style_axes(axes: Axes) -> None:
+def style_axes(axes: Axes) -> None:
+    """Give axes the look of all figures."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(_SOFT)
-    axes.tick_params(colors=_SOFT, labelcolor=_INK)
-    axes.xaxis.label.set_color(_INK)
-    axes.yaxis.label.set_color(_INK)
+    axes.spines[["left", "bottom"]].set_color(SOFT)
+    axes.tick_params(colors=SOFT, labelcolor=INK)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
 
 
 def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
@@ -176,7 +196,7 @@ def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
 
 
 def _draw_curve(result: CredibleSet, axes: Axes) -> None:
-    _style_axes(axes)
+    style_axes(axes)
     axes.set_xlabel("Networks, the best first")
     axes.set_ylabel("Gap to the best score (nats)")
     logs, gaps = _staircase(result)
@@ -185,21 +205,21 @@ def _draw_curve(result: CredibleSet, axes: Axes) -> None:
     right = max(float(logs.max(initial=0.0)), math.log10(2)) * 1.04
     for factor in BAYES_FACTORS:
         if math.log(factor) <= top:
-            axes.axhline(math.log(factor), color=_LINE, linewidth=1, zorder=1)
-            axes.text(0.01 * right, math.log(factor), f"Bayes factor {factor}", color=_SOFT, va="bottom", fontsize=9)
+            axes.axhline(math.log(factor), color=LINE, linewidth=1, zorder=1)
+            axes.text(0.01 * right, math.log(factor), f"Bayes factor {factor}", color=SOFT, va="bottom", fontsize=9)
     known = math.inf if result.unexplored_bound is None else result.optimal_score - result.unexplored_bound
     if 0 <= known < top:
-        axes.axhline(known, color=_ALERT, linewidth=1.2, linestyle="--", zorder=2)
-        axes.text(right, known, _MISSING, color=_ALERT, ha="right", va="bottom", fontsize=9)
-    axes.plot(logs, gaps, color=_MARK, linewidth=2, solid_joinstyle="miter", zorder=3)
+        axes.axhline(known, color=ALERT, linewidth=1.2, linestyle="--", zorder=2)
+        axes.text(right, known, _MISSING, color=ALERT, ha="right", va="bottom", fontsize=9)
+    axes.plot(logs, gaps, color=MARK, linewidth=2, solid_joinstyle="miter", zorder=3)
     if len(gaps):
-        axes.plot(logs[-1:], gaps[-1:], color=_MARK, marker="o", markersize=5, zorder=3)
+        axes.plot(logs[-1:], gaps[-1:], color=MARK, marker="o", markersize=5, zorder=3)
     axes.set_xlim(0, right)
     axes.set_ylim(0, top)
-    _label_counts(axes, right)
+    label_counts(axes, right)
 
 
-def _label_counts(axes: Axes, right: float) -> None:
+def label_counts(axes: Axes, right: float) -> None:
     """Put numbers of networks on an axis of their log10, which unlike a logarithmic axis has no largest number."""
     powers = range(0, math.floor(right) + 1, max(1, math.floor(right) // 8))
     if right < 3:
@@ -238,7 +258,7 @@ def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
 
     n = len(result.names)
     edges = result.averages().parent_sets.edges if len(result.rows) else np.zeros((n, n))
-    colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", _MARK])
+    colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
     image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None
     axes.figure.colorbar(image, ax=axes, label="Probability of the edge", shrink=0.8)
@@ -252,5 +272,5 @@ def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
     if n <= _MOST_NUMBERS:
         for parent, child in zip(*np.nonzero(edges), strict=True):
             shown = edges[parent, child]
-            colour = "#ffffff" if shown > 0.5 else _INK
+            colour = "#ffffff" if shown > 0.5 else INK
             axes.text(child, parent, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)
