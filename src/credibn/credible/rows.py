@@ -26,6 +26,7 @@ __all__ = [
     "choices_of",
     "classes_are_whole",
     "count_at_least",
+    "cpdag_batches",
     "expand",
     "group",
     "has_repeats",
@@ -210,6 +211,14 @@ def classes_are_whole(table: ScoreTable, rows: Rows) -> bool:
         if not same_size or sizes[:, shared:].any() or known[:, shared:].any() or not np.array_equal(canonical, masks):
             return False
     return True
+
+
+def cpdag_batches(table: ScoreTable, rows: Rows) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+    """Yield the CPDAGs of the rows in order, in blocks: compelled parents and undirected neighbours of each node."""
+    for start in range(0, len(rows), _BLOCK):
+        masks = masks_of(table, rows.choices[start : start + _BLOCK])
+        _, compelled, undirected, _ = _core.class_forms(masks, np.arange(table.n_variables))
+        yield compelled, undirected
 
 
 def group(table: ScoreTable, choices: NDArray[np.uint32], scores: NDArray[np.float64]) -> Rows:

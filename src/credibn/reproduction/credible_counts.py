@@ -6,6 +6,7 @@ stands beside the Markov equivalence classes (Verma & Pearl 1990).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from credibn.learning.options import Progress
 from credibn.reproduction.marks import mark_count
@@ -59,7 +60,7 @@ def compute_counts(cell: CountsCell, sources: Sources, limits: Limits, progress:
     """Score and search one data set for one Bayes factor."""
     dataset = sources.read_table(cell.name)
     deadline = Deadline(limits.time_limit)
-    return search_facts(dataset, limits, deadline, progress, score="bic", bayes_factor=cell.bayes_factor)
+    return search_facts(dataset, deadline, progress, score="bic", bayes_factor=cell.bayes_factor)
 
 
 def counts_table(answers: Mapping[Cell, Answer]) -> ResultTable:
@@ -102,6 +103,8 @@ def found_facts(answer: Answer | None) -> dict[str, object]:
         "networks": seen.get("networks"),
         "classes": seen.get("classes"),
         "patterns": seen.get("patterns"),
+        "networks_found": seen.get("networks_found"),
+        "classes_found": seen.get("classes_found"),
         "candidates": seen.get("candidates"),
         "best_score": seen.get("best_score"),
         "is_optimum_proven": seen.get("is_optimum_proven"),
@@ -120,10 +123,24 @@ def shown_count(row: Mapping[str, object], what: str) -> str:
     return count_text(count_of(dict(row), what))
 
 
+def _shown_gap(row: Mapping[str, Any]) -> str:
+    """Return how far the optimum may be above what was found, as text; empty where it is proven or nothing is known.
+
+    Examples
+    --------
+    >>> _shown_gap({"is_optimum_proven": False, "best_score": -10.0, "optimum_at_most": -8.75})
+    '1.2'
+    """
+    if row["is_optimum_proven"] is not False or row["optimum_at_most"] is None:
+        return ""
+    return f"{row['optimum_at_most'] - row['best_score']:.1f}"
+
+
 _COLUMNS = (
     Column("data", lambda row: row["data"], "the data set", is_number=False),
     Column("BF", lambda row: f"{row['bayes_factor']}", "the Bayes factor"),
     Column("networks", lambda row: shown_count(row, "networks"), "networks within the Bayes factor"),
+    Column("gap", _shown_gap, "where the optimum is not proven: nats by which the best network found may fall short"),
     Column("printed G", lambda row: printed_text(row["printed_networks"]), "the paper's number of them, |G|"),
     Column("mark", lambda row: row["networks_mark"], "networks against |G|", is_number=False),
     Column("classes", lambda row: shown_count(row, "classes"), "Markov equivalence classes of these networks"),

@@ -68,7 +68,7 @@ def compute_k_best(cell: KBestCell, sources: Sources, limits: Limits, progress: 
     dataset = sources.read_table(cell.name)
     deadline = Deadline(limits.time_limit)
     if cell.k is None:
-        return search_facts(dataset, limits, deadline, progress, score="bdeu", bayes_factor=_BAYES_FACTOR)
+        return search_facts(dataset, deadline, progress, score="bdeu", bayes_factor=_BAYES_FACTOR)
     find = k_best_networks if cell.method == "networks" else k_best_classes
     found = unless_interrupted(
         find(

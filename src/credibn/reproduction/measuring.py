@@ -8,7 +8,8 @@ of time while scoring, bad data) is an answer too, with the message, and no cras
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ __all__ = [
     "attempt",
     "count_of",
     "score_for",
+    "scoring_until",
     "search_facts",
     "seconds_of",
     "unless_interrupted",
@@ -72,12 +74,9 @@ class Limits:
     ----------
     time_limit : float or None
         Seconds for scoring and search of one cell together.
-    most_listed : int
-        The most networks that are listed to count collider patterns.
     """
 
     time_limit: float | None = None
-    most_listed: int = 5_000_000
 
 
 class Deadline:
@@ -127,14 +126,21 @@ def score_for(
     TimeLimitError
         When the time of the cell is over.
     """
+    with scoring_until(deadline, progress) as follow:
+        return score_parent_sets(dataset, score=score, bayes_factor=bayes_factor, progress=follow)
+
+
+@contextmanager
+def scoring_until(deadline: Deadline, progress: Progress | None) -> Iterator[Callable[[float], bool]]:
+    """Give what follows scoring, and ends it when the time of the cell is over.
+
+    Raises
+    ------
+    TimeLimitError
+    """
     watch = Watch(progress, deadline.left())
     try:
-        return score_parent_sets(
-            dataset,
-            score=score,
-            bayes_factor=bayes_factor,
-            progress=lambda fraction: watch("score", fraction),
-        )
+        yield lambda fraction: watch("score", fraction)
     except KeyboardInterrupt:
         if watch.reason == "time_limit":
             raise TimeLimitError("the time limit struck while parent sets were scored") from None
@@ -153,9 +159,7 @@ def unless_interrupted(found: CredibleSet) -> CredibleSet:
     return found
 
 
-def search_facts(
-    data: Dataset | ScoreTable, limits: Limits, deadline: Deadline, progress: Progress | None, **options: Any
-) -> Answer:
+def search_facts(data: Dataset | ScoreTable, deadline: Deadline, progress: Progress | None, **options: Any) -> Answer:
     """Find a credible set and return what the tables say of it."""
     found = unless_interrupted(
         learn(data, time_limit=deadline.left(), posterior_share=False, progress=progress, **options)
@@ -179,7 +183,7 @@ def search_facts(
         "seconds": {stage: found.timings[stage] for stage in ("score", "search")},
     }
     if found.complete:
-        answer["patterns"] = count_collider_patterns(found, most_networks=limits.most_listed)
+        answer["patterns"] = count_collider_patterns(found)
     return answer
 
 

@@ -51,8 +51,6 @@ __all__ = [
 ]
 
 PRINTED_SIZES = (50, 100, 500, 1000)
-_MOST_LISTED = 1_000_000
-"""Networks that are listed to count collider patterns: there are many samples."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +105,9 @@ def compute_sample(cell: SampleCell, sources: Sources, limits: Limits, progress:
     dataset = draw_sample(sources.read_network(cell.name), cell)
     deadline = Deadline(limits.time_limit)
     table = score_for(dataset, "bic", max(BAYES_FACTORS), deadline, progress)
-    limits = Limits(limits.time_limit, min(limits.most_listed, _MOST_LISTED))
     levels = dict[str, Answer]()
     for bayes_factor in BAYES_FACTORS:
-        search = partial(search_facts, table, limits, deadline, progress, bayes_factor=bayes_factor)
+        search = partial(search_facts, table, deadline, progress, bayes_factor=bayes_factor)
         levels[str(bayes_factor)] = attempt(search)
         if not levels[str(bayes_factor)]["complete"]:
             break
