@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
 
 
 def data_folder() -> Path:
@@ -38,6 +40,22 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return answer, time.perf_counter() - start
 
 
+def cpu_timed(work: Callable[[], Answer]) -> tuple[Answer, float]:
+    """Return the answer and the CPU seconds of all threads of this process and of processes that it started."""
+    start = _cpu_seconds()
+    answer = work()
+    return answer, _cpu_seconds() - start
+
+
+def _cpu_seconds() -> float:
+    spent = os.times()
+    return time.process_time() + spent.children_user + spent.children_system
+
+
 def peak_memory_mb() -> float:
-    """Return the largest resident size of this process so far."""
+    """Return the largest resident size of this process so far, in MiB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # Linux: ru_maxrss would count the process that started this one
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
