@@ -23,6 +23,22 @@ struct PairTable {
   }
 };
 
+// The terms of a set of parents with a certain number of configurations.
+struct FamilyTerms {
+  const Terms *parents = nullptr, *family = nullptr;
+  const double* pairs = nullptr;  // for a binary child
+
+  double of_single_row() const { return (*parents)(1) - (*family)(1); }
+  // Of the configurations that a binary parent makes of one cell with n0 and n1 rows of the child's values: a0 and a1
+  // are those with the parent's second value.
+  double binary(std::uint64_t n0, std::uint64_t n1, std::uint64_t a0, std::uint64_t a1) const {
+    const std::uint64_t b0 = n0 - a0, b1 = n1 - a1;
+    if (n0 < PairTable::kSide && n1 < PairTable::kSide)
+      return pairs[a0 * PairTable::kSide + a1] + pairs[b0 * PairTable::kSide + b1];
+    return (*parents)(a0 + a1) + (*parents)(b0 + b1) - (*family)(a0) - (*family)(a1) - (*family)(b0) - (*family)(b1);
+  }
+};
+
 // A set of parents so far: its cells (the rows only where a column of many states may follow) and the number of its
 // configurations.
 template <class Lane>
@@ -59,36 +75,45 @@ class ChildCosts {
     ChildCost result = lanes_.is_wide(position)                     ? wide(cells.partition, position)
                        : arity_ == 2 && lanes_.arity(position) == 2 ? binary(cells.counts, position)
                                                                     : narrow(cells.counts, position);
-    result.cost += double(cells.dropped) * ((*parents_)(1) - (*family_)(1));
+    result.cost += double(cells.dropped) * terms_now_.of_single_row();
     result.cells += cells.dropped;
     return result;
+  }
+
+  // Ends the life of all FamilyTerms when there are many.
+  void forget_if_many() {
+    if (!terms_.trim()) return;
+    pair_tables_.clear();
+    configurations_ = 0.0;
+  }
+  FamilyTerms terms_of(double configurations) {
+    FamilyTerms terms;
+    terms.parents = &terms_.of(configurations);
+    terms.family = &terms_.of(configurations * arity_);
+    if (arity_ != 2) return terms;
+    auto& slot = pair_tables_[is_bdeu_ ? configurations : 0.0];
+    if (!slot) slot = std::make_unique<PairTable>(*terms.parents, *terms.family);
+    terms.pairs = slot->values.data();
+    return terms;
   }
 
  private:
   // Most often those of the call before.
   void choose_terms(double configurations) {
-    if (terms_.trim()) pair_tables_.clear();
+    forget_if_many();
     configurations_ = configurations;
-    parents_ = &terms_.of(configurations);
-    family_ = &terms_.of(configurations * arity_);
-    if (arity_ != 2) return;
-    auto& slot = pair_tables_[is_bdeu_ ? configurations : 0.0];
-    if (!slot) slot = std::make_unique<PairTable>(*parents_, *family_);
-    pairs_ = slot->values.data();
+    terms_now_ = terms_of(configurations);
   }
 
   ChildCost binary(const CellCounts<Lane>& counts, std::size_t position) const {
-    const Terms &parents = *parents_, &family = *family_, &entropy = terms_.entropy();
+    const Terms& entropy = terms_.entropy();
     const std::size_t lane = lanes_.first(position);
     ChildCost result;
     for (std::size_t c = 0; c < counts.n_cells(); ++c) {
       const std::uint64_t n0 = counts.totals(c)[0], n1 = counts.totals(c)[1];
       const std::uint64_t a0 = counts.sums(c, 0)[lane], a1 = counts.sums(c, 1)[lane];
       const std::uint64_t b0 = n0 - a0, b1 = n1 - a1;
-      if (n0 < PairTable::kSide && n1 < PairTable::kSide)
-        result.cost += pairs_[a0 * PairTable::kSide + a1] + pairs_[b0 * PairTable::kSide + b1];
-      else
-        result.cost += parents(a0 + a1) + parents(b0 + b1) - family(a0) - family(a1) - family(b0) - family(b1);
+      result.cost += terms_now_.binary(n0, n1, a0, a1);
       if (is_bdeu_)
         result.cells += std::uint64_t(a0 > 0) + (a1 > 0) + (b0 > 0) + (b1 > 0);
       else
@@ -154,11 +179,11 @@ class ChildCosts {
   }
 
   void add_family_cell(std::uint64_t count, ChildCost& result) const {
-    result.cost -= (*family_)(count);
+    result.cost -= (*terms_now_.family)(count);
     result.cells += count > 0;
   }
   void add_configuration(std::uint64_t count, ChildCost& result) const {
-    result.cost += (*parents_)(count);
+    result.cost += (*terms_now_.parents)(count);
     result.tells -= terms_.entropy()(count);
   }
 
@@ -170,8 +195,7 @@ class ChildCosts {
   const bool is_bdeu_;
   TermCache& terms_;
   double configurations_ = 0.0;  // that the terms belong to
-  const Terms *parents_ = nullptr, *family_ = nullptr;
-  const double* pairs_ = nullptr;
+  FamilyTerms terms_now_;
   std::map<double, std::unique_ptr<PairTable>> pair_tables_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cells_;  // of one parent configuration: state and value, count
 };

@@ -2,23 +2,22 @@
 // sets can hold. It counts for one node at a time, and needs no memory beyond the candidates found.
 //
 // At a set S all children S + l are scored in one pass (tally.hpp). A child that a superset rule puts out with all its
-// supersets is struck from the list of every set below S; a child whose own subtree cannot hold a credible set any more
-// (rule 7) is not entered. Variables that tell much of the child, or split the rows finely, come first, so that what is
-// left for later positions is little. On the way rule 1 is tested against the sets on the path; against all subsets, at
-// the end.
+// proper supersets below S is struck from the list of every set below S; a child whose own subtree cannot hold a
+// credible set any more (rule 7) is not entered. Where all children are known to be leaves, they are summed only as far
+// as needed (leaf_costs.hpp). Variables that tell much of the child, or split the rows finely, come first, so that what
+// is left for later positions is little. On the way rule 1 is tested against some subsets; against all, at the end.
 #pragma once
 
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "candidates.hpp"
 #include "child_costs.hpp"
 #include "lattice.hpp"
+#include "leaf_costs.hpp"
 #include "progress.hpp"
 #include "rules.hpp"
-#include "subset_index.hpp"
+#include "search_order.hpp"
 #include "suffix_floor.hpp"
 #include "tally.hpp"
 #include "terms.hpp"
@@ -48,11 +47,12 @@ class Descent {
         choice_(problem.question.nodes[std::size_t(child)]),
         stop_(stop),
         terms_(problem.score, problem.grid, table_.total),
-        order_(search_order()),
+        order_(search_order(table_, terms_.entropy(), child, choice_.free)),
         lanes_(table_, order_),
         suffixes_(table_, order_),
         floor_(table_, suffixes_, terms_.entropy(), child, order_.size()),
         costs_(table_, problem.score, lanes_, order_, child, terms_),
+        leaf_sums_(lanes_, arity_),
         levels_(std::size_t(choice_.max_free) + 1, Level(lanes_, table_, codes_, arity_)),
         found(problem.question.n) {
     for (std::size_t p = 0; p < order_.size(); ++p)
@@ -73,28 +73,38 @@ class Descent {
   void whole(PartDone& part) {
     root();
     if (choice_.max_free < 2) return;
-    raise_floors(0);
+    const int last = last_to_enter(0);
+    if (last < 0) return;
+    raise_floors(0, last);
     part_ = &part;
     const std::size_t n_open = levels_[0].open.size();
     for (std::size_t c = 0; c < n_open; ++c) enter(0, c, double(c) / double(n_open), 1.0 / double(n_open));
   }
   // All sets below the required parents plus the one at `position`.
   void subtree(std::size_t position, PartDone& part) {
-    Level& level = levels_[0];
     score_children(0, false);
-    raise_floors(0);
+    const auto& open = levels_[0].open;
+    const auto child = std::find_if(open.begin(), open.end(), [&](const Child& c) { return c.position == position; });
+    if (child == open.end()) return;
+    raise_floors(0, int(position));
     part_ = &part;
-    for (std::size_t c = 0; c < level.open.size(); ++c)
-      if (level.open[c].position == position) enter(0, c, 0.0, 1.0);
+    enter(0, std::size_t(child - open.begin()), 0.0, 1.0);
   }
 
  private:
   struct Child {
     std::size_t position;
+    double credit;         // what it can tell of the child at most, less the cost of its edge (rule 5)
     double best;           // the least cost known of it and its subsets, with the prior
     std::uint64_t cells;   // seen cells of the family
     double entropy_floor;  // see Level
     std::uint32_t mixed_floor;
+  };
+  // A variable t that may still be added to the set S, and what is known of S + t before it is counted.
+  struct Addable {
+    std::size_t position;
+    double best;          // the least cost known of its proper subsets, with the prior
+    std::uint64_t cells;  // seen cells of the family, at least
   };
   struct Level {
     Level(const Lanes<Lane>& lanes, const Table& table, const Code* child, int arity)
@@ -102,53 +112,17 @@ class Descent {
     Partition partition;
     CellCounts<Lane> counts;
     double configurations = 1.0, prior = 0.0, prior_floor = 0.0, best = kInfinity;
-    double entropy_floor = 0.0;          // of the child, whatever is added below (rule 7 at the set above)
-    std::uint32_t mixed_floor = 0;       // parent configurations in which the child stays mixed, likewise
-    std::uint64_t dropped = 0;           // rows alone and seen once (BDeu)
-    std::vector<std::size_t> positions;  // variables that may still be added
-    std::vector<Child> open;             // those of them that no rule has struck
+    double entropy_floor = 0.0;     // of the child, whatever is added below (rule 7 at the set above)
+    std::uint32_t mixed_floor = 0;  // parent configurations in which the child stays mixed, likewise
+    std::uint64_t dropped = 0;      // rows alone and seen once (BDeu)
+    std::uint64_t cells = 0;        // seen cells of the family
+    CellOrder cell_order;           // of the counts, for leaves; empty until it is needed
+    std::vector<Addable> addable;
+    std::vector<Child> open;  // those of them from which the search may go on
   };
 
   double edge_cost(int parent) const { return problem_.question.edge_cost(parent, child_); }
   bool is_bdeu() const { return problem_.score.is_bdeu(); }
-
-  // N*H(v), and N*H(v | i).
-  std::pair<double, double> column_entropies(int v) {
-    const Code* column = table_.column(v);
-    const auto n_states = std::size_t(table_.arities[std::size_t(v)]), n_values = std::size_t(arity_);
-    std::vector<std::uint64_t> alone(n_states), in_child(n_values);
-    std::map<std::uint32_t, std::uint64_t> many;
-    std::vector<std::uint64_t> few(n_states * n_values <= kDense ? n_states * n_values : 0);
-    for (std::size_t row = 0; row < table_.n_rows; ++row) {
-      const std::uint32_t weight = table_.weights[row];
-      alone[column[row]] += weight;
-      in_child[codes_[row]] += weight;
-      if (few.empty())
-        many[std::uint32_t(column[row]) << 16 | codes_[row]] += weight;
-      else
-        few[column[row] * n_values + codes_[row]] += weight;
-    }
-    const Terms& entropy = terms_.entropy();
-    double own = entropy(table_.total), given = 0.0;
-    for (std::uint64_t count : alone) own -= entropy(count);
-    for (std::uint64_t count : in_child) given += entropy(count);
-    for (std::uint64_t count : few) given -= entropy(count);
-    for (const auto& [cell, count] : many) given -= entropy(count);
-    return {own, given};
-  }
-
-  // By decreasing I(i; v) + H(v)/10, measured to leave few sets on the whole.
-  std::vector<int> search_order() {
-    std::vector<std::pair<double, int>> keys;
-    for (int v : choice_.free) {
-      const auto [own, given_child] = column_entropies(v);
-      keys.emplace_back(-(own - given_child + 0.1 * own), v);
-    }
-    std::sort(keys.begin(), keys.end());
-    std::vector<int> order;
-    for (const auto& [key, v] : keys) order.push_back(v);
-    return order;
-  }
 
   void start_at_required() {
     Level& level = levels_[0];
@@ -163,8 +137,9 @@ class Descent {
     level.counts.count(level.partition, 0);
     level.prior_floor = level.prior + prior_reward_;
     level.best = own_cost(level);
+    level.entropy_floor = problem_.entropy_floors[std::size_t(child_)];
     for (std::size_t p = 0; p < order_.size(); ++p)
-      if (!is_too_dear(level, p)) level.positions.push_back(p);
+      if (!is_too_dear(level, p, level.best)) level.addable.push_back({p, level.best, 0});
   }
 
   // cost(i, S) with the prior, counted directly.
@@ -215,6 +190,11 @@ class Descent {
   // Moves from the set at `depth` to the one that adds its child `which`, counts included; the rows follow later,
   // where they are needed (enter).
   void descend(int depth, std::size_t which) {
+    move_to(depth, which);
+    if (!levels_[std::size_t(depth) + 1].addable.empty()) count(depth, which);
+  }
+  // Without the counts. What other children of the set above cost bounds what they can cost here.
+  void move_to(int depth, std::size_t which) {
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const Child& child = from.open[which];
@@ -226,10 +206,20 @@ class Descent {
     to.prior = from.prior + edge_cost(v);
     to.prior_floor = from.prior_floor + std::max(0.0, edge_cost(v));
     to.best = child.best;
-    to.positions.clear();
-    for (std::size_t c = which + 1; c < from.open.size(); ++c)
-      if (!is_too_dear(to, from.open[c].position)) to.positions.push_back(from.open[c].position);
-    if (to.positions.empty()) return;
+    to.cells = child.cells;
+    to.addable.clear();
+    for (std::size_t c = which + 1; c < from.open.size(); ++c) {
+      const Child& other = from.open[c];
+      const double best = std::min({to.best, other.best, best_small_subset(depth + 1, other.position)});
+      if (!is_too_dear(to, other.position, best) && !tells_too_little(to, other.position, other.credit))
+        to.addable.push_back({other.position, best, std::max(to.cells, other.cells)});
+    }
+  }
+  void count(int depth, std::size_t which) {
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const Child& child = from.open[which];
+    const int v = order_[child.position];
     if (needs_rows(child.position)) {
       to.dropped = from.dropped + refine_by(from.partition, v, to.partition);
       to.counts.count(to.partition, child.position + 1);
@@ -244,17 +234,81 @@ class Descent {
     if (!may_enter(depth, which)) return;
     stop_.check();
     if (share > kNoticeable) part_->set(done);
-    descend(depth, which);
-    if (levels_[std::size_t(depth) + 1].positions.empty()) return;
+    move_to(depth, which);
+    if (levels_[std::size_t(depth) + 1].addable.empty()) return;
+    if (ends_below(depth + 1)) return score_leaves(depth, which);
+    count(depth, which);
     score_children(depth + 1, true);
-    if (!any_to_enter(depth + 1)) return;
+    const int last = last_to_enter(depth + 1);
+    if (last < 0) return;
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const std::size_t position = from.open[which].position;
     if (!needs_rows(position)) refine_by(from.partition, order_[position], to.partition);
-    raise_floors(depth + 1);
+    raise_floors(depth + 1, last);
     share /= double(to.open.size());
     for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c, done + double(c) * share, share);
+  }
+
+  // Whether all children of the set at `depth` are leaves: nothing that holds two of them can be credible. Asked before
+  // they are counted. Rows must be at hand where columns of many states may follow.
+  bool ends_below(int depth) const {
+    const Level& level = levels_[std::size_t(depth)];
+    if (needs_rows(path_positions_[depth - 1])) return false;
+    if (depth + 1 >= choice_.max_free) return true;
+    std::size_t n_open = 0;
+    for (const Addable& last : level.addable) {
+      n_open += !ends_at(level, last.position, last.cells, last.best);
+      if (n_open > 1) return false;
+    }
+    return true;
+  }
+
+  // Emits those children of the set that adds the child `which` that rule 1 leaves.
+  void score_leaves(int depth, std::size_t which) {
+    Level &from = levels_[std::size_t(depth)], &to = levels_[std::size_t(depth) + 1];
+    const std::size_t position = from.open[which].position;
+    if (from.cell_order.cells.empty()) order_cells(from);
+    costs_.forget_if_many();
+    leaves_.clear();
+    for (const Addable& last : to.addable) {
+      const double limit = last.best + problem_.slack() - constant_cost(to, last.position);
+      const FamilyTerms terms = costs_.terms_of(to.configurations * lanes_.arity(last.position));
+      leaves_.push_back({last.position, limit, last.best, double(from.dropped) * terms.of_single_row(), terms});
+    }
+    found.n_local_scores += leaves_.size();
+    leaf_sums_.add_cells(from.cell_order, leaves_, to.counts, [&](std::size_t cell) {
+      return to.counts.split_one(from.counts, cell, from.partition, position, table_.column(order_[position]),
+                                 [&](const std::uint32_t* totals) { return is_kept(totals); });
+    });
+    for (const Leaf& leaf : leaves_) {
+      const double cost = leaf.sum + constant_cost(to, leaf.position);
+      if (!rules::dominated(cost, leaf.best_subset, problem_.question.epsilon))
+        emit(depth + 1, cost, order_[leaf.position]);
+    }
+  }
+  // What S + l costs beside the sum over its cells.
+  double constant_cost(const Level& level, std::size_t p) const {
+    return penalty(level.configurations * lanes_.arity(p)) + level.prior + edge_cost(order_[p]);
+  }
+
+  // For a likelihood the entropy of the child in a cell weighs, which adding parents may lower to nothing. For BDeu
+  // each value of the child that is seen costs ln r at least (rule 6).
+  void order_cells(Level& level) {
+    const Terms& entropy = terms_.entropy();
+    level.cell_order.arrange(
+        level.counts.n_cells(),
+        [&](std::size_t c) {
+          const std::uint32_t* totals = level.counts.totals(c);
+          double sum = entropy(std::accumulate(totals, totals + arity_, std::uint64_t(0)));
+          for (int k = 0; k < arity_; ++k) sum -= entropy(totals[k]);
+          return sum;
+        },
+        [&](std::size_t c) {
+          const std::uint32_t* totals = level.counts.totals(c);
+          return is_bdeu() ? rules::cell_bound(double(arity_ - std::count(totals, totals + arity_, 0u)), log_arity_)
+                           : 0.0;
+        });
   }
 
   void emit(int depth, double cost, int last = -1) {
@@ -270,17 +324,21 @@ class Descent {
     Level& level = levels_[std::size_t(depth)];
     const Cells<Lane> cells{level.partition, level.counts, level.configurations, level.dropped};
     level.open.clear();
-    for (std::size_t p : level.positions) {
+    for (const Addable& last : level.addable) {
+      const std::size_t p = last.position;
+      const double best_subset = last.best;
       const int v = order_[p];
       const ChildCost counted = costs_.with_parent(cells, p);
-      const double cost = counted.cost + penalty(level.configurations * lanes_.arity(p)) + level.prior + edge_cost(v);
-      const double best_subset = std::min(level.best, best_small_subset(depth, p));
+      const double cost = counted.cost + constant_cost(level, p), best = std::min(cost, best_subset);
       if (emits) {
         ++found.n_local_scores;
         if (!rules::dominated(cost, best_subset, problem_.question.epsilon)) emit(depth, cost, v);
       }
-      if (!is_struck(level, p, counted, best_subset))
-        level.open.push_back({p, std::min(cost, best_subset), counted.cells, level.entropy_floor, level.mixed_floor});
+      const double credit = counted.tells - edge_cost(v);
+      if (is_too_dear(level, p, best_subset) || tells_too_little(level, p, credit) ||
+          has_too_many_cells(level, p, counted.cells, best_subset) || ends_at(level, p, counted.cells, best))
+        continue;
+      level.open.push_back({p, credit, best, counted.cells, level.entropy_floor, level.mixed_floor});
     }
   }
 
@@ -301,28 +359,33 @@ class Descent {
     for (const Child& child : top.open) small[child.position * n + child.position] = child.best;
     for (std::size_t c = 0; choice_.max_free > 1 && c + 1 < top.open.size(); ++c) {
       descend(0, c);
-      if (below.positions.empty()) continue;
+      if (below.addable.empty()) continue;
       score_children(1, false);
       for (const Child& child : below.open) small[top.open[c].position * n + child.position] = child.best;
     }
     small_ = std::move(small);
   }
 
-  bool any_to_enter(int depth) const {
-    for (std::size_t c = 0; c < levels_[std::size_t(depth)].open.size(); ++c)
-      if (may_enter(depth, c)) return true;
-    return false;
+  // The last position of a child to enter, or -1.
+  int last_to_enter(int depth) const {
+    const auto& open = levels_[std::size_t(depth)].open;
+    for (std::size_t c = open.size(); c-- > 0;)
+      if (may_enter(depth, c)) return int(open[c].position);
+    return -1;
   }
 
-  // From the floor inherited from the set above to the floors of this set's own children.
-  void raise_floors(int depth) {
-    if (!problem_.rules.suffix_floor) return;
+  // Before children up to the position `last` are entered: from the floor inherited from the set above to the floors of
+  // this set's own children.
+  void raise_floors(int depth, int last) {
     Level& level = levels_[std::size_t(depth)];
-    floor_.compute(level.partition, [&](std::size_t cell) {
+    level.cell_order.cells.clear();
+    if (!problem_.rules.suffix_floor) return;
+    floor_.compute(level.partition, std::size_t(last), [&](std::size_t cell) {
       const std::uint32_t* totals = level.counts.totals(cell);
       return std::count(totals, totals + arity_, 0u) < arity_ - 1;
     });
     for (Child& child : level.open) {
+      if (int(child.position) > last) break;
       child.entropy_floor = std::max(child.entropy_floor, floor_.entropies[child.position]);
       child.mixed_floor = std::max(child.mixed_floor, floor_.mixed[child.position]);
     }
@@ -332,52 +395,57 @@ class Descent {
     const Level& level = levels_[std::size_t(depth)];
     const Child& child = level.open[which];
     return depth + 1 < choice_.max_free && which + 1 < level.open.size() &&
-           !rules::bound_exceeds(subtree_bound(level, child), child.best, problem_.slack());
+           !rules::bound_exceeds(
+               subtree_bound(level, child.position, child.cells, child.entropy_floor, child.mixed_floor), child.best,
+               problem_.slack());
   }
 
-  // Rules 2 and 3 for S + l and all its supersets, before anything is counted.
-  bool is_too_dear(const Level& level, std::size_t p) const {
+  // Rules 2 and 3 for S + l and all its supersets below S, before anything is counted.
+  bool is_too_dear(const Level& level, std::size_t p, double best_subset) const {
     if (is_bdeu()) return false;
     const double w = problem_.score.parameter, slack = problem_.slack();
-    if (problem_.rules.penalty && rules::bound_exceeds(penalty_bound(level, p), level.best, slack)) return true;
+    const double bound = rules::penalty_bound(w, level.configurations * lanes_.arity(p), arity_, level.entropy_floor) +
+                         prior_floor(level, p);
+    if (problem_.rules.penalty && rules::bound_exceeds(bound, best_subset, slack)) return true;
     return problem_.rules.configurations && prior_reward_ == 0.0 &&
            rules::too_many_configurations(w, level.configurations, arity_, double(table_.total), slack);
   }
-  double penalty_bound(const Level& level, std::size_t p) const {
-    return rules::penalty_bound(problem_.score.parameter, level.configurations * lanes_.arity(p), arity_,
-                                problem_.entropy_floors[std::size_t(child_)]) +
-           level.prior_floor + std::max(0.0, edge_cost(order_[p]));
+  // Rule 5, likewise. `credit` may come from any subset of S.
+  bool tells_too_little(const Level& level, std::size_t p, double credit) const {
+    return problem_.rules.parent_entropy && !is_bdeu() &&
+           rules::parent_tells_too_little(credit, problem_.score.parameter, level.configurations, arity_,
+                                          lanes_.arity(p), 0.0, problem_.slack());
+  }
+  // Rule 6, likewise.
+  bool has_too_many_cells(const Level& level, std::size_t p, std::uint64_t cells, double best_subset) const {
+    if (!problem_.rules.cells || !is_bdeu()) return false;
+    double bound = rules::cell_bound(double(cells), log_arity_) + prior_floor(level, p);
+    if (problem_.score.parameter / (level.configurations * lanes_.arity(p)) <= rules::kLargestPriorMass)
+      bound += level.entropy_floor;
+    return rules::bound_exceeds(bound, best_subset, problem_.slack());
+  }
+  double prior_floor(const Level& level, std::size_t p) const {
+    return level.prior_floor + std::max(0.0, edge_cost(order_[p]));
+  }
+  // Whether S + l is a leaf: no proper superset of it that is met below S can be credible.
+  bool ends_at(const Level& level, std::size_t p, std::uint64_t cells, double best) const {
+    return rules::bound_exceeds(subtree_bound(level, p, cells, level.entropy_floor, level.mixed_floor), best,
+                                problem_.slack());
   }
 
-  // Rules 2, 5 and 6 for S + l and all its supersets.
-  bool is_struck(const Level& level, std::size_t p, const ChildCost& counted, double best_subset) const {
-    const int v = order_[p], r = lanes_.arity(p);
-    const double slack = problem_.slack();
-    if (is_bdeu()) {
-      double bound =
-          rules::cell_bound(double(counted.cells), log_arity_) + level.prior_floor + std::max(0.0, edge_cost(v));
-      if (problem_.score.parameter / (level.configurations * r) <= rules::kLargestPriorMass)
-        bound += problem_.entropy_floors[std::size_t(child_)];
-      return problem_.rules.cells && rules::bound_exceeds(bound, best_subset, slack);
-    }
-    if (problem_.rules.penalty && rules::bound_exceeds(penalty_bound(level, p), best_subset, slack)) return true;
-    return problem_.rules.parent_entropy &&
-           rules::parent_tells_too_little(counted.tells, problem_.score.parameter, level.configurations, arity_, r,
-                                          edge_cost(v), slack);
-  }
-
-  // Rule 7 with rule 2 or 6b: a lower bound of the cost of every set below S + l, S + l itself left out.
-  double subtree_bound(const Level& level, const Child& child) const {
+  // Rule 7 with rule 2 or 6b: a lower bound of the cost of every proper superset of S + l that is met below S, given
+  // what is known at least of the cells of its family, of the entropy of the child, and of mixed configurations.
+  double subtree_bound(const Level& level, std::size_t p, std::uint64_t cells, double entropy_floor,
+                       std::uint32_t mixed_floor) const {
     if (!problem_.rules.suffix_floor) return -kInfinity;
-    const int v = order_[child.position];
-    const double prior_floor = level.prior_floor + std::max(0.0, edge_cost(v));
-    const double configurations = 2.0 * level.configurations * table_.arities[std::size_t(v)];
+    const double configurations = 2.0 * level.configurations * lanes_.arity(p);
     if (!is_bdeu())
-      return rules::penalty_bound(problem_.score.parameter, configurations, arity_, child.entropy_floor) + prior_floor;
-    const double bound = rules::cell_bound(double(child.cells), log_arity_) + prior_floor;
+      return rules::penalty_bound(problem_.score.parameter, configurations, arity_, entropy_floor) +
+             prior_floor(level, p);
+    const double bound = rules::cell_bound(double(cells), log_arity_) + prior_floor(level, p);
     const double prior_mass = problem_.score.parameter / configurations;
     if (prior_mass > rules::kLargestPriorMass) return bound;
-    return bound + child.entropy_floor + child.mixed_floor * rules::mixing_cost(prior_mass);
+    return bound + entropy_floor + mixed_floor * rules::mixing_cost(prior_mass);
   }
 
   const DescentProblem& problem_;
@@ -392,10 +460,11 @@ class Descent {
   SuffixOrder suffixes_;
   SuffixFloor floor_;
   ChildCosts<Lane> costs_;
+  LeafSums<Lane> leaf_sums_;
+  std::vector<Leaf> leaves_;
   std::vector<Level> levels_;
   double prior_reward_ = 0.0, log_arity_ = 0.0;
-  static constexpr std::size_t kDense = 1 << 14;  // cells of two columns that are counted in an array
-  static constexpr double kNoticeable = 1e-4;     // smaller shares of a task are not reported
+  static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
   PartDone* part_ = nullptr;
   std::size_t path_positions_[256] = {};
   std::vector<double> small_;  // [p * n + q]: the least cost known for the free parents p < q; p = q: for p alone
@@ -404,61 +473,5 @@ class Descent {
  public:
   Candidates found;
 };
-
-template <class Lane>
-Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
-  const int n = problem.question.n;
-  constexpr std::size_t kWhole = std::size_t(-1), kFew = 18;
-  struct Task {
-    int child;
-    std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
-  };
-  std::vector<Task> tasks;
-  for (int child = 0; child < n; ++child) {
-    const NodeChoice& choice = problem.question.nodes[std::size_t(child)];
-    if (choice.free.size() <= kFew || choice.max_free < 2)
-      tasks.push_back({child, kWhole});
-    else
-      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
-  }
-  StopFlag stop;
-  std::vector<Candidates> found(tasks.size(), Candidates(n));
-  struct Worker {
-    int child = -1;
-    std::unique_ptr<Descent<Lane>> descent;
-  };
-  std::vector<Worker> workers(std::max(1u, n_threads));
-  run_tasks(tasks.size(), n_threads, stage_of(watch, 0.0, 0.98), stop,
-            [&](std::size_t index, unsigned w, PartDone& part) {
-              Worker& worker = workers[w];
-              const Task& task = tasks[index];
-              if (worker.child != task.child) {
-                worker.descent = std::make_unique<Descent<Lane>>(problem, task.child, stop);
-                worker.child = task.child;
-              }
-              if (task.subtree == kWhole)
-                worker.descent->whole(part);
-              else if (task.subtree == 0)
-                worker.descent->root();
-              else
-                worker.descent->subtree(task.subtree - 1, part);
-              found[index] = std::move(worker.descent->found);
-              worker.descent->found = Candidates(n);
-            });
-  std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
-  for (std::size_t t = 0; t < tasks.size(); ++t) by_child[std::size_t(tasks[t].child)].append(found[t]);
-  run_tasks(std::size_t(n), n_threads, stage_of(watch, 0.98, 0.02), stop, [&](std::size_t child, unsigned, PartDone&) {
-    by_child[child] = drop_dominated(by_child[child], problem.question.epsilon, n, stop);
-  });
-  Candidates all(n);
-  for (const Candidates& part : by_child) all.append(part);
-  return all;
-}
-
-inline Candidates descend(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
-  return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
-             ? descend_in<std::uint16_t>(problem, n_threads, watch)
-             : descend_in<std::uint32_t>(problem, n_threads, watch);
-}
 
 }  // namespace credibn

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "descent.hpp"
+#include "descent_tasks.hpp"
 #include "lattice.hpp"
 #include "rules.hpp"
 #include "set_costs.hpp"

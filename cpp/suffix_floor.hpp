@@ -77,9 +77,11 @@ class SuffixFloor {
         entropies(n_positions + 1),
         mixed(n_positions + 1) {}
 
-  // Fills `entropies[p]` and `mixed[p]` for the cells of S; `is_mixed(cell)` tells where the child has two values.
+  // Fills `entropies[p]` and `mixed[p]` for the cells of S and p <= last; `is_mixed(cell)` tells where the child has
+  // two values. Rows that join later than at `last` need not be joined.
   template <class IsMixed>
-  void compute(const Partition& cells, const IsMixed& is_mixed) {
+  void compute(const Partition& cells, std::size_t last, const IsMixed& is_mixed) {
+    last_ = last;
     std::fill(entropies.begin(), entropies.end(), 0.0);
     std::fill(mixed.begin(), mixed.end(), 0);
     for (std::size_t c = 0; c < cells.n_cells(); ++c) {
@@ -114,6 +116,7 @@ class SuffixFloor {
     for (const Row* row = begin; row < end; ++row) {
       const std::size_t since = row == begin ? 0 : std::size_t(order_.last_difference(row[-1], *row) + 1);
       while (groups.size() > 1 && groups.back().since <= since) merge_last(groups);
+      if (since > last_) groups.clear();
       Group<Arity>& group = groups.emplace_back();
       group.since = since;
       group.counts[codes_[*row]] = table_.weights[*row];
@@ -147,7 +150,7 @@ class SuffixFloor {
   const Terms& entropy_;
   const Code* codes_;
   const std::size_t arity_;
-  std::size_t first_mixed_ = 0;
+  std::size_t first_mixed_ = 0, last_ = 0;
   std::vector<Group<2>> groups_2_;
   std::vector<Group<4>> groups_4_;
   std::vector<Group<kMostChildStates>> groups_;

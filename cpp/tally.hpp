@@ -175,16 +175,20 @@ class CellCounts {
   template <class Keep>
   std::uint64_t split(const CellCounts& above, const Partition& partition, std::size_t position, const Code* codes,
                       const Keep& keep) {
-    n_cells_ = 0;
     make_room(above.n_cells() * std::size_t(lanes_.arity(position)));
-    state_totals_.resize(std::size_t(lanes_.arity(position)) * n_values_);
+    n_cells_ = 0;
     std::uint64_t n_dropped = 0;
-    for (std::size_t c = 0; c < above.n_cells(); ++c) {
-      const std::size_t n_before = n_cells_;
-      n_dropped += new_cells(above, c, position, keep);
-      if (n_cells_ > n_before) add_rows(above, c, partition, codes, lanes_.block(position + 1));
-    }
+    for (std::size_t c = 0; c < above.n_cells(); ++c)
+      n_dropped += add_split(above, c, partition, position, codes, keep);
     return n_dropped;
+  }
+  // The same for one cell of the set above, whose new cells replace all others.
+  template <class Keep>
+  std::uint64_t split_one(const CellCounts& above, std::size_t c, const Partition& partition, std::size_t position,
+                          const Code* codes, const Keep& keep) {
+    make_room(std::size_t(lanes_.arity(position)));
+    n_cells_ = 0;
+    return add_split(above, c, partition, position, codes, keep);
   }
 
  private:
@@ -207,6 +211,16 @@ class CellCounts {
   void clear_sums(std::size_t cell, std::size_t from) {
     for (std::size_t k = 0; k < n_values_; ++k)
       std::fill(sums_of(cell, k) + from, sums_of(cell, k) + lanes_.stride(), Lane(0));
+  }
+
+  template <class Keep>
+  std::uint64_t add_split(const CellCounts& above, std::size_t c, const Partition& partition, std::size_t position,
+                          const Code* codes, const Keep& keep) {
+    state_totals_.resize(std::size_t(lanes_.arity(position)) * n_values_);
+    const std::size_t n_before = n_cells_;
+    const std::uint64_t n_dropped = new_cells(above, c, position, keep);
+    if (n_cells_ > n_before) add_rows(above, c, partition, codes, lanes_.block(position + 1));
+    return n_dropped;
   }
 
   // Opens a cell for each state worth keeping, with its totals taken from the lanes of the cell above.

@@ -150,6 +150,33 @@ def test_a_rule_saves_work(rule, score, engine, table):
     assert n_scored < n_plain
 
 
+@pytest.mark.parametrize("score", [BIC(), AIC(), BDeu(1.0), BDeu(10.0)], ids=str)
+@pytest.mark.parametrize("arity", [2, 3])
+def test_leaves_are_dropped_only_when_dominated(score, arity):
+    """Many sets from which the search goes no further, some of them credible, at several epsilons."""
+    rng = np.random.default_rng(arity)
+    codes = rng.integers(0, arity, (90, 9))
+    for child in range(5, 9):  # each depends on three columns and a little noise
+        codes[:, child] = np.where(
+            rng.random(90) < 0.1, codes[:, child], codes[:, child - 5 : child - 2].sum(1) % arity
+        )
+    table = strategies.CodedTable(codes, (arity,) * 9, np.ones(90, dtype=np.int64))
+    for epsilon in (0.0, 3.0, 15.0):
+        plain, _ = evaluate(table, (), "table", score=score, epsilon=epsilon)
+        found, _ = evaluate(table, scoring.RULES, "descent", score=score, epsilon=epsilon)
+        assert found == plain
+
+
+def test_a_rare_parent_that_tells_all_it_can_is_kept():
+    """j differs in one row, and i = l xor j: given l, j tells its whole entropy, just more than its penalty."""
+    row = np.arange(60)
+    codes = np.column_stack([row % 2 ^ (row == 0), row % 2, row == 0]).astype(np.int64)
+    table = strategies.CodedTable(codes, (2, 2, 2), np.ones(60, dtype=np.int64))
+    plain, _ = evaluate(table, (), "table", score=BIC(), epsilon=0.0)
+    assert (0b110,) in {mask for node, _, mask in plain if node == 0}
+    assert evaluate(table, scoring.RULES, "descent", score=BIC(), epsilon=0.0)[0] == plain
+
+
 def test_rule_four_gives_way_to_a_prior_that_rewards_edges():
     """A reward pays for any number of useless parents."""
     table = noise_table(n=6, n_rows=20)
@@ -255,6 +282,26 @@ def test_rule_five_puts_out_a_parent_that_tells_too_little(definition, table, ep
                     assert definition(rows, arities, node, larger) > definition(rows, arities, node, without) + epsilon
 
 
+@pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
+@settings(max_examples=25)
+@given(table=tables_for_bounds(), epsilon=strategies.epsilons())
+def test_rule_five_holds_with_what_a_subset_of_the_parents_says(definition, table, epsilon):
+    """Q <= P: the entropy of j within the mixed configurations of Q, and the penalty of P."""
+    rows, arities = table.rows, table.arities
+    w = math.log(len(rows)) / 2 if definition is naive.naive_bic else 1.0
+    for node, subset, above in nontrivial_families(table):
+        mixed = is_mixed(rows, node, subset)
+        left = [row for row in rows if mixed[tuple(row[p] for p in subset)]]
+        tells = {j: entropy(left, j, subset) for j in range(table.n) if j != node and arities[j] > 1}
+        for parents in above:
+            penalty = w * (arities[node] - 1) * math.prod(arities[p] for p in parents)
+            for j in tells.keys() - set(parents):
+                if tells[j] + epsilon + 1e-9 < (arities[j] - 1) * penalty:
+                    larger = tuple(sorted((*parents, j)))
+                    gap = definition(rows, arities, node, larger) - definition(rows, arities, node, parents)
+                    assert gap > epsilon
+
+
 @pytest.mark.parametrize("ess", [1e-6, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4])
 @settings(max_examples=25)
 @given(table=tables_for_bounds())
@@ -309,6 +356,19 @@ def rule_6b_slack(a, r, counts):
     entropy_ = -math.fsum(n * math.log(n / N) for n in counts)
     mixing = math.log((1 + a) / (4 * a)) if v >= 2 else 0.0
     return dirichlet_cost(a, r, counts) - entropy_ - v * math.log(r) - mixing
+
+
+@settings(max_examples=60)
+@given(st.data(), st.floats(1e-9, 1e4), st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 5))
+def test_a_cell_costs_its_floor_however_it_is_split(draws, a, counts, n_parts):
+    """What a leaf is dropped by: parts of prior mass a cost ln r for each value seen, and no entropy is negative."""
+    r = max(2, len(counts) + draws.draw(st.integers(0, 3)))
+    parts = [[0] * len(counts) for _ in range(n_parts)]
+    for k, n in enumerate(counts):
+        for part in draws.draw(st.lists(st.integers(0, n_parts - 1), min_size=n, max_size=n)):
+            parts[part][k] += 1
+    cost = math.fsum(dirichlet_cost(a, r, part) for part in parts)
+    assert cost >= len(counts) * math.log(r) - 1e-9 * (1 + a) * sum(counts)
 
 
 MASSES = [1e-12, 1e-6, 1e-3, 0.03, 0.1, 0.2, 0.3, 0.33, 1 / 3]
