@@ -41,6 +41,7 @@ LONG: dict[str, tuple[tuple[int, int] | None, ...]] = {
     "sensors": ((8, 4), (70, 16), (130, 28)),
     "flag": (None, None, (14072036, 2986155)),
     "wdbc": ((398, 63), None, None),
+    "soybean": ((1284984, 454680), None, None),
 }
 BDEU = {"tictactoe": ((104, 16), (152, 24), (152, 24)), "wine": (None, (8734, 1877), None)}
 BDEU |= {"voting": (None, (621, 187), None)}

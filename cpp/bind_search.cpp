@@ -218,7 +218,7 @@ std::vector<int> ranks_along_network(SearchProblem& self, const In<std::uint32_t
   });
 }
 
-// (is_complete, n_steps); None when stopped.
+// (is_complete, n_steps, share done); None when stopped.
 nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
                 const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
                 bool by_class, std::optional<std::uint64_t> max_steps, unsigned n_threads, const nb::object& watch) {
@@ -239,7 +239,7 @@ nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64
         return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
                              max_steps.value_or(~std::uint64_t(0)), n_threads, make_watch(watch));
       }();
-      return nb::make_tuple(result.is_complete, result.n_steps);
+      return nb::make_tuple(result.is_complete, result.n_steps, result.share);
     } catch (const Stopped&) {
       return nb::none();
     } catch (const Full&) {

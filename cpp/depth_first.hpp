@@ -422,6 +422,7 @@ class DepthFirst {
 struct WalkResult {
   bool is_complete;
   std::uint64_t n_steps;
+  double share;  // of the pieces of work that were done
 };
 
 // Hands every network up to the collection's limit to it; when that takes more than max_steps, none at all, and the
@@ -454,17 +455,20 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
     for (DepthFirst<W>& walker : walkers) walker.hand_in();
     for (Recorder<W>& recorder : recorders) recorder.flush();
   };
+  std::atomic<std::size_t> n_done{0};
   try {
-    run_tasks(tasks.size(), n_workers, watch, stop,
-              [&](std::size_t task, unsigned worker, PartDone&) { walkers[worker].run(tasks[task]); });
+    run_tasks(tasks.size(), n_workers, watch, stop, [&](std::size_t task, unsigned worker, PartDone&) {
+      walkers[worker].run(tasks[task]);
+      ++n_done;
+    });
   } catch (const GaveUp&) {
-    return {false, steps.count()};
+    return {false, steps.count(), double(n_done.load()) / double(tasks.size())};
   } catch (const Stopped&) {
     hand_in();
     throw;
   }
   hand_in();
-  return {true, steps.count()};
+  return {true, steps.count(), 1.0};
 }
 
 }  // namespace credibn

@@ -129,9 +129,9 @@ def test_classes_equal_brute_force(seed, has_ties):
 def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):
     """By branching, or by dynamic programming over what is left open."""
     monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", 100.0 if by_subsets else -1.0)
-    monkeypatch.setattr(integer_program, "STEPS_AT_FIRST", 3)
-    monkeypatch.setattr(integer_program, "STEPS_AT_FIRST", 3)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_BRANCHING", 3)
+    monkeypatch.setattr(integer_program, "FIRST_STEPS", 3)
+    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 3)
+    monkeypatch.setattr(integer_program, "STAGE", 1)
     monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
     monkeypatch.setattr(integer_program, "BRANCH_ROUNDS", 1)
     monkeypatch.setattr(integer_program, "CLOSED", -1.0)

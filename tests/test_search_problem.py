@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from credibn.errors import OptionError, TooLargeError
 from credibn.search import (
     ENGINES,
     EngineEstimate,
+    Tally,
     choose_engine,
     choose_unit,
     exact_scores,
@@ -21,6 +23,7 @@ from credibn.search import (
     run_search,
     tolerance_of,
 )
+from credibn.search import engines as engine_registry
 from credibn.search.watching import Watch
 
 CANDIDATES = [[(-3.0, []), (-2.0, [1])], [(-4.0, []), (-3.0, [0])], [(-1.0, [])]]
@@ -130,6 +133,49 @@ def test_no_engine_is_possible(engines):
 def test_equal_estimates_keep_the_order_of_the_registry(engines):
     engines(Estimated("second"), Estimated("first"))
     assert choose_engine(make_problem(table(), epsilon=1.0)).name == "second"
+
+
+class Rough(Estimated):
+    """Its time cannot be known: it reports what is scripted, (second, stage, fraction), and stops when told to."""
+
+    def __init__(self, clock, reports, bound):
+        super().__init__("rough", seconds=0.1)
+        self._estimate = replace(self._estimate, is_firm=False)
+        self._clock, self._reports, self._bound = clock, reports, bound
+
+    def search(self, problem):
+        problem.follow(lambda: Tally("networks", 0, -7.0, self._bound))
+        found = super().search(problem)
+        for second, stage, fraction in self._reports:
+            self._clock.second = second
+            if not problem.watch(stage, fraction):
+                return replace(found, stopped=True, unexplored_bound=-math.inf)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("reports", "bound", "answers"),
+    [
+        ([(9, "relaxation", 0.0), (9.9, "branches", 0.0)], -6.0, "rough"),
+        ([(10.1, "relaxation", 0.0)], -6.0, "firm"),
+        ([(10.1, "branches", 0.4)], -6.0, "firm"),  # 15 seconds are left, and the other takes 10
+        ([(10.1, "branches", 0.6), (10.2, "relaxation", 0.0)], -6.0, "rough"),
+        ([(10.1, "branches", 0.6), (20.0, "branches", 0.65)], -6.0, "firm"),
+        ([(10.1, "enumeration", 0.6)], -6.0, "rough"),
+        ([(10.1, "enumeration", 0.6), (10.2, "enumeration", 0.0)], -6.0, "firm"),
+        ([(49, "enumeration", 0.1)], -7.0, "rough"),  # the optimum is proven
+        ([(51, "enumeration", 0.1)], -7.0, "firm"),
+    ],
+)
+def test_a_rough_engine_has_as_long_as_a_firm_one_would_take(engines, monkeypatch, reports, bound, answers):
+    clock = SimpleNamespace(second=0.0)
+    monkeypatch.setattr(engine_registry, "time", SimpleNamespace(monotonic=lambda: clock.second))
+    engines(Rough(clock, reports, bound), Estimated("firm", seconds=10.0))
+    problem = make_problem(table(), epsilon=1.0, unit="networks")
+    found, scores = run_search(problem, table(), choose_engine(problem))
+    assert found.engine == answers
+    assert not found.stopped
+    assert scores.tolist() == [-7.0, -7.0, -8.0]
 
 
 # ----------------------------------------------------------------------------------------- answers

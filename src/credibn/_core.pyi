@@ -149,7 +149,7 @@ class SearchProblem:
         max_steps: int | None,
         n_threads: int,
         watch: Watch,
-    ) -> tuple[bool, int] | None: ...
+    ) -> tuple[bool, int, float] | None: ...
 
 def sum_networks(
     offsets: NDArray[np.int64],

@@ -5,6 +5,7 @@ suite. All engines give the same answer, so the choice is a matter of time and m
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,12 +16,15 @@ from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
-from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
+from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
 
 __all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
+PATIENCE = 5.0
+"""Listing by the integer program takes longer, but a small part of the memory."""
+_TIE = 1e-6
 
 
 def check_engine_name(name: str) -> None:
@@ -64,7 +68,11 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
 
 @dataclass(frozen=True)
 class _InTurn:
-    """Gives the first engine as many seconds as the second is predicted to take; then the second decides."""
+    """Gives the first engine as many seconds as the second is predicted to take; then the second decides.
+
+    The first may go on where the rest of it should take less, by what it has done; and for `PATIENCE` times as long
+    where it has proven the optimum, so that only the listing is left, which the prediction does not count.
+    """
 
     first: Engine
     second: Engine
@@ -75,18 +83,32 @@ class _InTurn:
         return self.second.estimate(problem)
 
     def search(self, problem: SearchProblem) -> Found:
-        end, ran_out = time.monotonic() + self.seconds, False
+        begin, share_done, ran_out = time.monotonic(), 0.0, False
+        count: Callable[[], Tally] | None = None
+
+        def follow(how: Callable[[], Tally]) -> None:
+            nonlocal count
+            count = how
+            problem.follow(how)
 
         def watch(stage: str, fraction: float) -> bool:
-            nonlocal ran_out
+            nonlocal share_done, ran_out
             goes_on = problem.watch(stage, fraction)
-            ran_out = goes_on and time.monotonic() > end
+            share_done = fraction if stage == "branches" else share_done
+            share = max(share_done, fraction if stage == "enumeration" else 0.0)
+            spent, allowed = time.monotonic() - begin, self.seconds * (PATIENCE if _is_proven(count) else 1.0)
+            ran_out = goes_on and spent > allowed and spent * (1.0 - share) >= self.seconds * share
             return goes_on and not ran_out
 
-        found = self.first.search(replace(problem, watch=watch))
+        found = self.first.search(replace(problem, watch=watch, follow=follow))
         if not (found.stopped and ran_out):
             return replace(found, engine=self.first.name)
         return replace(self.second.search(problem), engine=self.second.name)
+
+
+def _is_proven(count: Callable[[], Tally] | None) -> bool:
+    """Whether no network is better than the best one known."""
+    return count is not None and (tally := count()).bound - tally.best_score < _TIE
 
 
 def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:

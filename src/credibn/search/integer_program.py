@@ -4,8 +4,8 @@ Binary x(i, P) says that node i takes parent set P (Jaakkola et al. 2010; Cussen
 by cluster rows and by half rows, until its multipliers leave few candidates within the limit, best cost + epsilon.
 Then the networks are enumerated depth first, with the reduced costs as bounds. Where that takes too many steps, the
 candidates that are left are searched by dynamic programming over subsets if there are few enough nodes; otherwise an
-edge is fixed to be in the network or not, and each branch is tightened and enumerated on its own. The branches
-share no network and together hold all.
+edge is fixed to be in the network or not (``branching.py``), and each branch is tightened and enumerated on its own.
+The branches share no network and together hold all.
 
 Every bound is recomputed by the compiled core from the solver's multipliers (``cpp/dual_bound.hpp``), so that neither
 completeness nor the proof of the optimum rests on the solver. Cost: a few linear programs where the relaxation
@@ -15,12 +15,12 @@ closes the gap, which is usual; exponential in the worst case.
 import itertools
 import math
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.search.branching import Branch, EdgeSplitter
 from credibn.search.collection import found_in, new_collection, tally_of
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
 from credibn.search.memory import within_memory
@@ -42,8 +42,14 @@ CLOSED = 1e-7
 """A gap that no further row can close in a way that matters."""
 POSITIVE = 1e-7
 """Values of a fractional solution above this are not rounding."""
-STEPS_AT_FIRST = 100_000
-STEPS_BEFORE_BRANCHING = 200_000
+FIRST_STEPS = 3_000
+STAGE = 30
+"""How many times more steps the next walk may take; it is begun if the last came at least so far."""
+MOST_STEPS = 3_000_000
+"""Of a walk with a cap, which keeps what it finds for itself until it is over."""
+STEPS_BEFORE_SPREADING = 100_000
+WIDE_GAP = 1.0
+"""Times epsilon: with a wider gap, spreading does not pay."""
 FIRST_SHARE = 0.02
 MOST_SHARE = 0.5
 SPREAD_ROUNDS = 15
@@ -52,7 +58,7 @@ MOST_SPREAD = 5_000
 ROOT_ROUNDS = 400
 MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
-BRANCH_ROUNDS = 30
+BRANCH_ROUNDS = 6
 
 
 @dataclass
@@ -85,17 +91,7 @@ class IntegerProgram:
         run = _Run(problem, collection)
         problem.follow(lambda: tally_of(problem, collection, run.lowest_cost))
         unexplored = run.explore()
-        found = found_in(collection, unexplored, asdict(run.statistics))
-        return found if len(found.costs) or run.best_row is None else replace(found, **run.best_known())
-
-
-@dataclass
-class _Branch:
-    """A part of the problem: the candidates still open, a bound on its networks, its share of the whole."""
-
-    is_open: Flags
-    lower: float
-    share: float
+        return run.with_best_known(found_in(collection, unexplored, asdict(run.statistics)))
 
 
 @dataclass
@@ -112,30 +108,37 @@ class _Run:
         self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
         self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
         self.relaxation = Relaxation(self.problem, self.offsets, self.costs)
+        self.splitter = EdgeSplitter(self.nodes, self.masks, self.n)
         self.best_row: NDArray[np.uint32] | None = None
         self.best_cost = math.inf
         self.rank: list[int] = []  # fixed before the first walk: it chooses the member that stands for a class
         self.share_done = 0.0
+        self.share_walked = 0.0  # in the last walk, of its pieces
         self.lowest_cost = -math.inf  # proven at the root: no network costs less
 
     def explore(self) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
         self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
-        branches = [_Branch(np.ones(len(self.costs), dtype=np.uint8), cheapest - self.problem.rounding(), 1.0)]
+        lower, no_rows = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
+        branches = [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_rows, 1.0)]
         while branches and self.asked("branches", self.share_done):
-            parts = self.treat(branches[-1])
+            branch = branches[-1]
+            parts = self.treat(branch)
             if self.is_stopped:
                 break
-            branch = branches.pop()
-            branches += parts
+            branches.remove(branch)
             self.share_done += 0.0 if parts else branch.share
+            if not parts:  # from here to the part of the least bound, so that the bound of the whole rises
+                branches.sort(key=lambda other: -other.lower)
+            branches += parts
         return min((branch.lower for branch in branches), default=math.inf)
 
-    def treat(self, branch: _Branch) -> list[_Branch]:
+    def treat(self, branch: Branch) -> list[Branch]:
         """Enumerate a branch, or split it. Its bound rises on the way."""
         is_root = not self.rank
         self.statistics.n_branches += 1
+        self.relaxation.add(branch.rows.tolist())
         bound, is_open = self.tighten(branch.is_open, is_root)
         branch.lower = max(branch.lower, bound.lower - bound.margin)
         if is_root:
@@ -147,7 +150,7 @@ class _Run:
         is_complete, is_open = self.enumerate(bound, is_open)
         if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open, branch)):
             return []
-        return self.split(bound, is_open, branch)
+        return self.splitter.split(branch, is_open, bound, self.collection.limit(), self.relaxation)
 
     def asked(self, stage: str, progress: float) -> bool:
         """Report progress; remember when told to stop."""
@@ -164,8 +167,9 @@ class _Run:
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated rows, and drop candidates beyond the limit, until neither helps much."""
         is_open = is_open.copy()
-        window = 10 if is_root else 3
+        window, least_gain = (10, 0.01) if is_root else (1, 0.02)
         recent: list[float] = []
+        strongest: Bound | None = None
         for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
             self.relaxation.restrict(is_open)
             bound = self.relaxation.solve()
@@ -177,22 +181,24 @@ class _Run:
             limit = self.collection.limit()
             is_open &= bound.within(limit)
             recent.append(bound.lower)
+            strongest = bound if strongest is None or bound.lower >= strongest.lower else strongest
             if is_root:
                 self.lowest_cost = max(self.lowest_cost, bound.lower - bound.margin)
             gap = self.collection.best() - bound.lower
-            is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < 0.01 * (limit - bound.lower)
+            is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < least_gain * (limit - bound.lower)
             if bound.lower > limit + bound.margin or gap < CLOSED or is_slow:
                 break
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
-            if not self.relaxation.add(self.violated(bound, is_stalling)):
+            if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
                 break
             if not self.asked("relaxation" if is_root else "branches", self.share_done):
                 break
             self.relaxation.drop_idle()
+        assert strongest is not None
         if is_root:
-            self.statistics.gap_after = _finite(gap)
-            self.statistics.n_rows = len(bound.rows)
-        return bound, is_open
+            self.statistics.gap_after = _finite(self.collection.best() - strongest.lower)
+            self.statistics.n_rows = len(strongest.rows)
+        return strongest, is_open
 
     def violated(self, bound: Bound, with_halves: bool) -> list[int]:
         """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
@@ -204,14 +210,25 @@ class _Run:
 
     def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
         """Hand all networks of a branch to the collection, unless that takes too many steps; keep fewer open."""
-        if self.walk(bound, is_open, STEPS_AT_FIRST) or self.is_stopped:
+        gap = self.collection.best() - bound.lower
+        if gap > WIDE_GAP * (self.collection.limit() - self.collection.best()):
+            return self.walk_in_stages(bound, is_open), is_open
+        if self.walk(bound, is_open, STEPS_BEFORE_SPREADING) or self.is_stopped:
             return not self.is_stopped, is_open
-        is_tight = self.collection.best() - bound.lower < CLOSED
         if is_open.sum() <= MOST_SPREAD:
             bound, is_open = self.spread(bound, is_open)
-        return self.walk(bound, is_open, None if is_tight else STEPS_BEFORE_BRANCHING), is_open
+        return self.walk(bound, is_open, None) if gap < CLOSED else self.walk_in_stages(bound, is_open), is_open
 
-    def enumerate_subsets(self, is_open: Flags, branch: _Branch) -> bool:
+    def walk_in_stages(self, bound: Bound, is_open: Flags) -> bool:
+        """Enumerate depth first with more and more steps, as long as the next stage may be expected to finish."""
+        max_steps: int | None = FIRST_STEPS
+        while not self.walk(bound, is_open, max_steps):
+            if self.is_stopped or max_steps is None or self.share_walked * STAGE < 1.0:
+                return False
+            max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
+        return True
+
+    def enumerate_subsets(self, is_open: Flags, branch: Branch) -> bool:
         """Hand all networks to the collection by dynamic programming over what is left open, if that is affordable."""
         estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
         if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:
@@ -257,52 +274,34 @@ class _Run:
         if result is None:
             self.is_stopped = True
             return False
-        is_complete, n_steps = result
+        is_complete, n_steps, self.share_walked = result
         self.statistics.n_steps += n_steps
         return is_complete
 
-    def split(self, bound: Bound, is_open: Flags, branch: _Branch) -> list[_Branch]:
-        """Split by the edge whose value is nearest to one half: without it, and with it."""
-        has_parent = self.parent_bits(self.masks)
-        values, opened = bound.values[:, None] * has_parent, is_open[:, None] * has_parent
-        edge_values, edge_counts = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
-        np.add.at(edge_values, self.nodes, values)
-        np.add.at(edge_counts, self.nodes, opened)
-        of_node = np.bincount(self.nodes, weights=is_open, minlength=self.n)
-        is_real = (edge_counts > 0) & (edge_counts < of_node[:, None])
-        balance = np.minimum(edge_counts, of_node[:, None] - edge_counts)
-        rating = np.where(is_real, 1.0 - np.abs(edge_values - 0.5) + 1e-6 * balance, -1.0)
-        child, parent = np.unravel_index(int(np.argmax(rating)), rating.shape)
-        holds = (self.nodes == child) & (has_parent[:, parent] != 0)
-        other = (self.nodes == child) & (has_parent[:, parent] == 0)
-        parts = []
-        for closed in (holds, other):
-            part = is_open.copy()
-            part[closed] = 0
-            parts.append(_Branch(part, branch.lower, branch.share / 2))
-        return parts if edge_values[child, parent] >= 0.5 else parts[::-1]
-
-    def parent_bits(self, masks: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Tell for each mask and node whether the node is in it."""
-        return np.unpackbits(masks.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, : self.n]
-
-    def best_known(self) -> dict[str, Any]:
-        """Return the best network known, or the member that stands for its class, as the only row of an answer."""
-        assert self.best_row is not None
+    def with_best_known(self, found: Found) -> Found:
+        """Add the best network known where the search was stopped before a walk came to it."""
+        if self.best_row is None or (len(found.costs) and found.costs[0] <= self.best_cost + self.asked_for.tolerance):
+            return found
         masks = self.masks[self.offsets[:-1] + self.best_row][np.newaxis]
-        sizes = np.zeros((1, 0), dtype=np.uint64)
-        if self.asked_for.unit == "classes":
-            masks, _, _, sizes = _core.class_forms(masks, np.arange(self.n))
+        sizes = np.zeros((1, found.sizes.shape[1]), dtype=np.uint64)
+        if self.asked_for.unit == "classes":  # the member that stands for its class
+            masks, _, _, words = _core.class_forms(masks, np.arange(self.n))
+            sizes[:, : words.shape[1]] = words[:, : sizes.shape[1]]
         candidates = [self.masks[start:stop] for start, stop in itertools.pairwise(self.offsets.tolist())]
         row = [int((of_node == mask).all(axis=1).argmax()) for of_node, mask in zip(candidates, masks[0], strict=True)]
-        choices = np.array([row], dtype=np.uint32)
-        return {"choices": choices, "costs": np.array([self.best_cost]), "sizes": sizes, "best_cost": self.best_cost}
+        return replace(
+            found,
+            choices=np.concatenate([np.array([row], dtype=np.uint32), found.choices]),
+            costs=np.concatenate([[self.best_cost], found.costs]),
+            sizes=np.concatenate([sizes, found.sizes]),
+            best_cost=self.best_cost,
+        )
 
     def rounded_order(self, values: Floats) -> Positions:
         """Give an order in which the fractional solution's parents mostly come first."""
         weights = np.zeros((self.n, self.n))  # weights[v, p]: value of candidates of v that hold p
         used = np.flatnonzero(values > POSITIVE)
-        bits = self.parent_bits(self.masks[used])
+        bits = self.splitter.parent_bits(self.masks[used])
         np.add.at(weights, self.nodes[used], values[used, None] * bits)
         order: list[int] = []
         left = np.ones(self.n, dtype=bool)

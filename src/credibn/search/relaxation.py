@@ -6,7 +6,8 @@ reduced cost asks for it (column generation). The solver's multipliers are hande
 every bound from them over all candidates: no result rests on the solver's tolerances.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,10 @@ FIRST_COLUMNS = 20
 NEW_COLUMNS = 10
 """So many columns a node may get at once."""
 PRICING_ROUNDS = 20
+MOST_ITERATIONS = 20_000
+"""Of the simplex method: any multipliers give a bound, so a solver that gets lost is cut short."""
+TRIAL_ITERATIONS = 100
+"""Where a solution is only compared with others."""
 IDLE_SOLUTIONS = 3
 """A row leaves when its multiplier was 0 in so many solutions in a row."""
 
@@ -67,12 +72,16 @@ class Relaxation:
         self._nodes = np.repeat(np.arange(self._n), np.diff(offsets))
         floors = costs[offsets[:-1]]
         self._costs = costs - floors[self._nodes]
+        self._floor = float(floors.sum())
         self._open = np.ones(self._size, dtype=np.uint8)
         self._rows: list[int] = []
         self._idle: list[int] = []
         from pyscipopt import LP  # takes a while: only for those who need it
+        from pyscipopt.scip import PY_SCIP_LPPARAM
 
+        self._iteration_limit = PY_SCIP_LPPARAM.LPITLIM
         self._lp = LP()
+        self._lp.setIntParam(self._iteration_limit, MOST_ITERATIONS)
         self._infinity = self._lp.infinity()
         self._lp.addRows([[] for _ in range(self._n)], lhss=[1.0] * self._n, rhss=[1.0] * self._n)
         # An artificial candidate of each node keeps every branch feasible, at a price no credible network comes near.
@@ -121,11 +130,34 @@ class Relaxation:
 
     def restrict(self, is_open: Flags) -> None:
         """Let only these candidates be chosen."""
-        for column in np.flatnonzero(self._positions < self._size).tolist():
-            position = self._positions[column]
-            if is_open[position] != self._open[position]:
-                self._lp.chgBound(column, 0.0, self._infinity if is_open[position] else 0.0)
+        columns = np.flatnonzero(self._positions < self._size)
+        positions = self._positions[columns]
+        for column in columns[is_open[positions] != self._open[positions]].tolist():
+            self._lp.chgBound(column, 0.0, self._infinity if is_open[self._positions[column]] else 0.0)
         self._open = is_open.copy()
+
+    @contextmanager
+    def trying_out(self) -> Iterator[Callable[[Flags], float]]:
+        """Give a function that tells what bound some open candidates would have, roughly, as the solver states it.
+
+        It takes the columns and rows that are there, starts from the solution at hand, and makes few iterations.
+        Afterwards all is as before.
+        """
+        is_open, basis = self._open, self._lp.getBase()
+
+        def bound_of(candidates: Flags) -> float:
+            self.restrict(candidates)
+            self._lp.setBase(*basis)
+            self._lp.solve()
+            return float(self._lp.getObjVal()) + self._floor
+
+        self._lp.setIntParam(self._iteration_limit, TRIAL_ITERATIONS)
+        try:
+            yield bound_of
+        finally:
+            self._lp.setIntParam(self._iteration_limit, MOST_ITERATIONS)
+            self.restrict(is_open)
+            self._lp.setBase(*basis)
 
     def solve_spread(self, share: float) -> Bound:
         """Solve with at least `share` of each node's total spread evenly over its open candidates.
@@ -149,6 +181,8 @@ class Relaxation:
         """Solve, adding columns until none is missing, and let the core recompute the bound from the multipliers."""
         for _ in range(PRICING_ROUNDS):
             self._lp.solve()
+            if not self._lp.isOptimal():
+                self._lp.solve(dual=False)  # the primal simplex method may find the way out
             multipliers = np.maximum(np.array(self._lp.getDual())[self._n :], 0.0)
             used = multipliers > 0
             rows, prices = self.rows[used], multipliers[used]
