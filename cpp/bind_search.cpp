@@ -11,6 +11,7 @@
 #include "incumbent.hpp"
 #include "node_order.hpp"
 #include "row_pool.hpp"
+#include "row_scores.hpp"
 
 namespace nb = nanobind;
 using namespace credibn;
@@ -248,6 +249,28 @@ nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64
   });
 }
 
+Out<double> row_scores_py(const In<std::int64_t, 1>& offsets, const In<double, 1>& scores,
+                          const In<std::uint32_t, 2>& choices) {
+  const std::size_t n = choices.shape(1), n_rows = choices.shape(0);
+  require(offsets.shape(0) == n + 1 && offsets(0) == 0 && offsets(n) == std::int64_t(scores.shape(0)) &&
+              std::is_sorted(offsets.data(), offsets.data() + n + 1),
+          "the offsets must run from 0 to the number of candidates");
+  std::vector<double> sums(n_rows);
+  {
+    nb::gil_scoped_release release;
+    const LocalScores local{n, offsets.data(), scores.data()};
+    for (std::size_t k = 0; k < n_rows; ++k) sums[k] = local.of(choices.data() + k * n);
+  }
+  return to_numpy(std::move(sums), {n_rows});
+}
+
+bool rows_in_order_py(const In<double, 1>& scores, const In<std::uint32_t, 2>& choices) {
+  const std::size_t n_rows = choices.shape(0);
+  require(scores.shape(0) == n_rows, "there must be a score for each row");
+  nb::gil_scoped_release release;
+  return are_in_order(scores.data(), choices.data(), n_rows, choices.shape(1));
+}
+
 nb::object finish(Collection& collection) {
   try {
     collection.finish();
@@ -263,6 +286,8 @@ nb::object finish(Collection& collection) {
 }  // namespace
 
 void credibn::bind_search(nb::module_& module) {
+  module.def("row_scores", &row_scores_py, array("offsets"), array("scores"), array("choices"));
+  module.def("rows_in_order", &rows_in_order_py, array("scores"), array("choices"));
   nb::class_<Collection>(module, "Collection")
       .def(
           "__init__",

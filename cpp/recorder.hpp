@@ -2,12 +2,12 @@
 // form that depends neither on the engine nor on its node order.
 #pragma once
 
-#include <cmath>
 #include <stdexcept>
 
 #include "choices.hpp"
 #include "classes.hpp"
 #include "collection.hpp"
+#include "compensated.hpp"
 
 namespace credibn {
 
@@ -59,15 +59,11 @@ class Recorder {
   void flush() { collection_.take(batch_); }
 
  private:
-  // In the order of the nodes and with compensation (Neumaier 1974): the same for every engine.
+  // In the order of the nodes: the same for every engine.
   double cost_of(const std::uint32_t* row) const {
-    double sum = 0.0, lost = 0.0;
-    for (int v = 0; v < choices_.n(); ++v) {
-      const double term = choices_.cost(v, row[v]), next = sum + term;
-      lost += std::abs(sum) >= std::abs(term) ? (sum - next) + term : (term - next) + sum;
-      sum = next;
-    }
-    return sum + lost;
+    CompensatedSum sum;
+    for (int v = 0; v < choices_.n(); ++v) sum += choices_.cost(v, row[v]);
+    return sum.value();
   }
   void add(const std::uint32_t* row, double cost) {
     batch_.add(row, cost, size_.data());

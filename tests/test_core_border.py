@@ -127,3 +127,23 @@ def test_the_callback_can_stop_the_work() -> None:
     big = arguments(n=25, rows=2000) | {"codes": rng.integers(0, 2, (25, 2000)).astype(np.uint16), "is_bdeu": True}
     for engine in ("table", "descent"):
         assert _core.score_discrete(**big | {"watch": lambda fraction: False, "engine": engine}) is None
+
+
+OFFSETS, SCORES = np.array([0, 2, 3]), np.array([-1.0, -2.0, -3.0])
+
+
+def test_row_scores_and_their_order_are_checked() -> None:
+    rows = np.array([[0, 0], [1, 0]], dtype=np.uint32)
+    assert _core.row_scores(OFFSETS, SCORES, rows).tolist() == [-4.0, -5.0]
+    assert _core.row_scores(OFFSETS, SCORES, rows[:0]).tolist() == []
+    assert _core.rows_in_order(np.array([-4.0, -5.0]), rows)
+    for row in ([2, 0], [0, 1], [2**32 - 1, 0]):
+        with pytest.raises(ValueError, match="candidate that does not exist"):
+            _core.row_scores(OFFSETS, SCORES, np.array([row], dtype=np.uint32))
+    for offsets in ([0, 3], [0, 2, 4], [1, 2, 3], [0, 4, 3]):
+        with pytest.raises(ValueError, match="offsets must run from 0"):
+            _core.row_scores(np.array(offsets), SCORES, rows)
+    with pytest.raises(ValueError, match="a score for each row"):
+        _core.rows_in_order(np.array([-4.0]), rows)
+    with pytest.raises(TypeError):
+        _core.rows_in_order(np.array([-4.0, -5.0]), rows.astype(np.int64))  # type: ignore[arg-type]

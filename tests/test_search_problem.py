@@ -1,5 +1,6 @@
 """The contract of the search engines: problem, tolerance, choice of an engine, and the check of their answers."""
 
+import itertools
 import math
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force_engine import BruteForce
-from credibn import ScoreTable
+from credibn import ScoreTable, _core
 from credibn.errors import OptionError, TooLargeError
 from credibn.search import (
     ENGINES,
@@ -201,11 +202,19 @@ def test_answers_come_in_one_order():
     assert scores.tolist() == again.tolist() == [-7.0, -7.0, -8.0]
 
 
+@given(st.lists(st.tuples(st.sampled_from([-1.0, -2.0]), st.integers(0, 2), st.integers(0, 2)), max_size=6))
+def test_rows_in_order(keys):
+    scores = np.array([key[0] for key in keys])
+    choices = np.array([key[1:] for key in keys], dtype=np.uint32).reshape(len(keys), 2)
+    ranks = [(-score, *row) for score, *row in keys]
+    assert _core.rows_in_order(scores, choices) == all(a < b for a, b in itertools.pairwise(ranks))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda found: rows(found, [0, 0, 1]), "returned a network twice"),
-        (lambda found: replace(found, choices=found.choices * 0 + [[0, 1, 0], [1, 1, 0], [1, 0, 0]]), None),
+        (lambda found: replace(found, choices=np.array([[0, 1, 0], [1, 1, 0], [1, 0, 0]], np.uint32)), None),
         (lambda found: replace(found, best_cost=1.0), "not credible|below|knows of a network"),
     ],
 )

@@ -95,6 +95,10 @@ def search_subsets(
 def subset_search_size(
     offsets: NDArray[np.int64], costs: NDArray[np.float64], masks: NDArray[np.uint64], is_open: NDArray[np.uint8]
 ) -> tuple[int, int | None]: ...
+def row_scores(
+    offsets: NDArray[np.int64], scores: NDArray[np.float64], choices: NDArray[np.uint32]
+) -> NDArray[np.float64]: ...
+def rows_in_order(scores: NDArray[np.float64], choices: NDArray[np.uint32]) -> bool: ...
 
 class Collection:
     def __init__(

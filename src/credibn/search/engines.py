@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn import _core
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
@@ -131,32 +132,14 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices)
-    order = _order(found.choices, scores)
-    if order is not None:
+    if not _core.rows_in_order(scores, found.choices):
+        order = np.lexsort((*found.choices.T[::-1], -scores))
         scores = scores[order]
         found = replace(found, choices=found.choices[order], costs=found.costs[order], sizes=found.sizes[order])
     if len(scores):
         found = replace(found, best_cost=min(found.best_cost, float(-scores[0])))
         _check_credible(problem, found, scores, engine.name)
     return found, scores
-
-
-def _order(choices: NDArray[np.uint32], scores: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Return the order by score, then by choices; None where the rows are in it."""
-    ties = np.flatnonzero(scores[1:] == scores[:-1])
-    if not (scores[1:] > scores[:-1]).any() and _increase(choices, ties):
-        return None
-    return np.lexsort((*choices.T[::-1], -scores))
-
-
-def _increase(choices: NDArray[np.uint32], rows: NDArray[np.int64]) -> bool:
-    """Whether each of these rows stands before the next in the order of its choices, and differs from it."""
-    for node in range(choices.shape[1]):
-        here, following = choices[rows, node], choices[rows + 1, node]
-        if (here > following).any():
-            return False
-        rows = rows[here == following]
-    return not len(rows)
 
 
 def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.float64], engine: str) -> None:
@@ -168,6 +151,5 @@ def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.flo
         raise RuntimeError(
             f"{engine} knows of a network of score {-found.best_cost}, but its best is {best}: please report this bug"
         )
-    ties = np.flatnonzero(scores[1:] == scores[:-1])
-    if not _increase(found.choices, ties):
+    if not _core.rows_in_order(scores, found.choices):
         raise RuntimeError(f"{engine} returned a network twice: please report this bug")

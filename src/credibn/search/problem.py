@@ -22,6 +22,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn import _core
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable
 
@@ -40,8 +41,6 @@ __all__ = [
 
 Unit = Literal["classes", "networks"]
 _LEAST_TOLERANCE = 1e-12
-_BLOCK = 1 << 16
-"""Rows that are summed at a time: the temporary arrays stay in the cache."""
 
 
 def _go_on(stage: str, fraction: float) -> bool:
@@ -320,7 +319,7 @@ def _quota(value: int | None) -> int | None:
 
 
 def exact_scores(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return the score of each row of choices, summed with compensation (Sum2 of Ogita, Rump & Oishi 2005).
+    """Return the score of each row of choices, summed with compensation (Neumaier 1974).
 
     The error of each addition is found exactly and carried along, so the result is the true sum but for a rounding at
     the end, as from `math.fsum`.
@@ -331,15 +330,4 @@ def exact_scores(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.f
     >>> exact_scores(table, np.array([[0, 0], [1, 0]], dtype=np.uint32))
     array([-4., -5.])
     """
-    scores = np.empty(len(choices))
-    for start in range(0, len(choices), _BLOCK):
-        block = choices[start : start + _BLOCK]
-        total, carried = np.zeros(len(block)), np.zeros(len(block))
-        for node, first in enumerate(table.offsets[:-1].tolist()):
-            term = table.scores[first:][block[:, node]]
-            added = total + term
-            back = added - total
-            carried += (total - (added - back)) + (term - back)  # the exact error of the addition (Knuth)
-            total = added
-        scores[start : start + _BLOCK] = total + carried
-    return scores
+    return _core.row_scores(table.offsets, table.scores, np.ascontiguousarray(choices, dtype=np.uint32))

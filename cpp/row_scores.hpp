@@ -1,0 +1,40 @@
+// The score of each row of choices, and the order of rows: by score, the best first, then by choices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "compensated.hpp"
+
+namespace credibn {
+
+// Local scores of the candidates of n nodes: those of node v stand from offsets[v] to offsets[v + 1].
+struct LocalScores {
+  std::size_t n;
+  const std::int64_t* offsets;
+  const double* scores;
+
+  // In the order of the nodes, so that equal rows have equal scores to the last bit.
+  double of(const std::uint32_t* row) const {
+    CompensatedSum sum;
+    for (std::size_t v = 0; v < n; ++v) {
+      const std::int64_t at = offsets[v] + row[v];
+      if (at >= offsets[v + 1]) throw std::invalid_argument("a row names a candidate that does not exist");
+      sum += scores[at];
+    }
+    return sum.value();
+  }
+};
+
+// Whether each row stands before the next one and differs from it.
+inline bool are_in_order(const double* scores, const std::uint32_t* choices, std::size_t n_rows, std::size_t n) {
+  for (std::size_t k = 0; k + 1 < n_rows; ++k) {
+    if (scores[k] > scores[k + 1]) continue;
+    const std::uint32_t *row = choices + k * n, *next = row + n;
+    if (scores[k] < scores[k + 1] || !std::lexicographical_compare(row, next, next, next + n)) return false;
+  }
+  return true;
+}
+
+}  // namespace credibn
