@@ -52,7 +52,7 @@ Component = tuple[tuple[int, int], ...]
 """The edges (a, b), a < b, of a connected graph on the nodes 0, 1, ..., in increasing order."""
 
 
-def count_collider_patterns(credible_set: CredibleSet, *, most_rows: int = 3_000_000) -> int | None:
+def count_collider_patterns(credible_set: CredibleSet, *, most_rows: int = 1_000_000) -> int | None:
     """Return how many collider patterns the networks of a set have, exactly.
 
     Parameters

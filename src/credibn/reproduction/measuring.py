@@ -159,8 +159,15 @@ def unless_interrupted(found: CredibleSet) -> CredibleSet:
     return found
 
 
-def search_facts(data: Dataset | ScoreTable, deadline: Deadline, progress: Progress | None, **options: Any) -> Answer:
-    """Find a credible set and return what the tables say of it."""
+def search_facts(
+    data: Dataset | ScoreTable,
+    deadline: Deadline,
+    progress: Progress | None,
+    *,
+    most_rows: int = 1_000_000,
+    **options: Any,
+) -> Answer:
+    """Find a credible set and return what the tables say of it; collider patterns of at most so many classes."""
     found = unless_interrupted(
         learn(data, time_limit=deadline.left(), posterior_share=False, progress=progress, **options)
     )
@@ -183,7 +190,7 @@ def search_facts(data: Dataset | ScoreTable, deadline: Deadline, progress: Progr
         "seconds": {stage: found.timings[stage] for stage in ("score", "search")},
     }
     if found.complete:
-        answer["patterns"] = count_collider_patterns(found)
+        answer["patterns"] = count_collider_patterns(found, most_rows=most_rows)
     return answer
 
 

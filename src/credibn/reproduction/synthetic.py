@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 PRINTED_SIZES = (50, 100, 500, 1000)
+_MOST_ROWS = 100_000
+"""Collider patterns are counted for no more classes than this: there are many samples."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def compute_sample(cell: SampleCell, sources: Sources, limits: Limits, progress:
     table = score_for(dataset, "bic", max(BAYES_FACTORS), deadline, progress)
     levels = dict[str, Answer]()
     for bayes_factor in BAYES_FACTORS:
-        search = partial(search_facts, table, deadline, progress, bayes_factor=bayes_factor)
+        search = partial(search_facts, table, deadline, progress, most_rows=_MOST_ROWS, bayes_factor=bayes_factor)
         levels[str(bayes_factor)] = attempt(search)
         if not levels[str(bayes_factor)]["complete"]:
             break
