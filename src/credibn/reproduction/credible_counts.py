@@ -110,6 +110,7 @@ def found_facts(answer: Answer | None) -> dict[str, object]:
         "is_optimum_proven": seen.get("is_optimum_proven"),
         "optimum_at_most": seen.get("optimum_at_most"),
         "stopped_because": seen.get("stopped_because"),
+        "time_limit": seen.get("time_limit"),
         "message": seen.get("message"),
         "seconds_score": seconds_of(answer, "score"),
         "seconds_search": seconds_of(answer, "search"),
@@ -136,11 +137,16 @@ def _shown_gap(row: Mapping[str, Any]) -> str:
     return f"{row['optimum_at_most'] - row['best_score']:.1f}"
 
 
+def _shown_limit(row: Mapping[str, Any]) -> str:
+    return "" if row["complete"] is not False or row["time_limit"] is None else f"{row['time_limit']:g}"
+
+
 _COLUMNS = (
     Column("data", lambda row: row["data"], "the data set", is_number=False),
     Column("BF", lambda row: f"{row['bayes_factor']}", "the Bayes factor"),
     Column("networks", lambda row: shown_count(row, "networks"), "networks within the Bayes factor"),
     Column("gap", _shown_gap, "where the optimum is not proven: nats by which the best network found may fall short"),
+    Column("limit (s)", _shown_limit, "where a limit struck: the seconds allowed for scoring and search"),
     Column("printed G", lambda row: printed_text(row["printed_networks"]), "the paper's number of them, |G|"),
     Column("mark", lambda row: row["networks_mark"], "networks against |G|", is_number=False),
     Column("classes", lambda row: shown_count(row, "classes"), "Markov equivalence classes of these networks"),

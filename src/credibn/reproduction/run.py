@@ -224,7 +224,7 @@ def _answers(plan: Plan, sources: Sources, out: Path) -> Iterator[tuple[Cell, An
             continue
         fingerprint = sources.fingerprint(cell.name, cell.need)
         if fingerprint is None or fingerprint == record.fingerprint:
-            yield cell, dict(record.answer)
+            yield cell, {**record.answer, "time_limit": record.time_limit}
 
 
 def circumstances(limits: Limits) -> str:
@@ -232,5 +232,6 @@ def circumstances(limits: Limits) -> str:
     within = "no time limit" if limits.time_limit is None else f"a time limit of {limits.time_limit:g} s for each cell"
     return (
         f"Made on {datetime.now(UTC):%Y-%m-%d} with credibn {version('credibn')}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores ({platform.system()} {platform.machine()}), {within}."
+        f"{os.cpu_count()} cores ({platform.system()} {platform.machine()}), {within}; cells "
+        "kept from earlier runs may have had another."
     )
