@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from credibn.credible import CredibleSet
+from credibn.credible.rows import Rows
 from credibn.data import Dataset
 from credibn.errors import CredibnError, TimeLimitError
 from credibn.learning import learn
@@ -171,20 +174,19 @@ def search_facts(
     found = unless_interrupted(
         learn(data, time_limit=deadline.left(), posterior_share=False, progress=progress, **options)
     )
-    bound = found.unexplored_bound
-    is_certain = found.is_optimum_proven  # or else what was found may be far from the true optimum
+    certain = _certainly_credible(found)
     answer = {
         "complete": found.complete,
         "stopped_because": found.stopped_because,
         "message": None if found.complete else found.guarantee,
-        "networks": found.n_networks if is_certain else 1,
-        "classes": found.n_classes if is_certain else 1,
+        "networks": max(certain.n_networks, 1),  # the optimum, known or not
+        "classes": max(certain.n_classes, 1),
         "patterns": None,
         "networks_found": found.n_networks,
         "classes_found": found.n_classes,
         "best_score": found.optimal_score,
-        "is_optimum_proven": is_certain,
-        "optimum_at_most": found.optimal_score if is_certain else None if bound == math.inf else bound,
+        "is_optimum_proven": found.is_optimum_proven,
+        "optimum_at_most": None if _highest(found) == math.inf else _highest(found),
         "candidates": found.score_table.n_candidates,
         "engine": found.engine,
         "seconds": {stage: found.timings[stage] for stage in ("score", "search")},
@@ -192,6 +194,21 @@ def search_facts(
     if found.complete:
         answer["patterns"] = count_collider_patterns(found, most_rows=most_rows)
     return answer
+
+
+def _certainly_credible(found: CredibleSet) -> Rows:
+    """Return what is credible whatever the optimum is: it may be better than the best found, up to a bound."""
+    if found.is_optimum_proven:
+        return found.rows
+    least = _highest(found) - found.epsilon
+    return found.rows.first(int(np.count_nonzero(found.rows.scores >= least)))
+
+
+def _highest(found: CredibleSet) -> float:
+    """Return the score that the optimum does not exceed."""
+    if found.is_optimum_proven or found.unexplored_bound is None:
+        return found.optimal_score
+    return found.unexplored_bound
 
 
 def count_of(answer: Answer | None, what: str) -> Count | None:
