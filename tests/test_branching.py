@@ -3,11 +3,12 @@
 import itertools
 import math
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import oracle
-from credibn import _core
+from credibn import _core, learn, score_parent_sets
 from credibn.search import branching, integer_program, relaxation
 from credibn.search.branching import Branch, EdgeSplitter
 from credibn.search.relaxation import Relaxation
@@ -176,3 +177,33 @@ def test_wherever_it_is_stopped_the_answer_says_what_is_known(by_class, monkeypa
     assert not found.stopped
     assert len(members) == len(expected)
     assert len(set(n_found)) > 3, n_found
+
+
+def test_a_best_network_whose_class_is_not_in_the_table_is_not_made_up(monkeypatch):
+    """Where the best network known is not credible, the member that stands for its class may be no candidate."""
+
+    def poor(self, order, effort):
+        """Greedy along an order that fits badly: a network far from the best."""
+        row, before = np.zeros(self.n, dtype=np.uint32), 0
+        for v in reversed(range(self.n)):
+            masks = self.masks[self.offsets[v] : self.offsets[v + 1], 0]
+            row[v] = np.flatnonzero((masks & ~np.uint64(before)) == 0)[0]
+            before |= 1 << v
+        self.best_row, self.best_cost = row, float(self.costs[self.offsets[:-1] + row].sum())
+        self.collection.know(self.best_cost + self.problem.rounding())
+
+    monkeypatch.setattr(integer_program._Run, "improve", poor)
+    n_left_out = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        data = rng.integers(0, 2, size=(100, 6))
+        data[:, 2] = data[:, 0] ^ data[:, 1] ^ (rng.random(100) < 0.1)
+        data[:, 4] = data[:, 3] ^ data[:, 2] ^ (rng.random(100) < 0.1)
+        table = score_parent_sets(data, epsilon=0.0)
+        optimum = learn(table, epsilon=0.0, posterior_share=False).optimal_score
+        options = {"epsilon": 0.0, "engine": "integer_program", "posterior_share": False}
+        stopped = learn(table, **options, progress=lambda stage, fraction: False)
+        assert stopped.optimal_score <= optimum + 1e-9
+        assert all(nx.is_directed_acyclic_graph(network) for network in stopped.networks())
+        n_left_out += stopped.n_networks == 0
+    assert 0 < n_left_out < 20

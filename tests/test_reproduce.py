@@ -23,6 +23,7 @@ from credibn.reproduction import (
     Followed,
     Limits,
     Sources,
+    candidates,
     collect_tables,
     compute,
     make_plan,
@@ -178,14 +179,18 @@ class Notes(Followed):
         self.texts.append(text)
 
 
-@pytest.mark.parametrize("damage", ["", "{}", "[1, 2]", '{"key": "table2/wine-3"}', "\x00", "swapped"])
+@pytest.mark.parametrize(
+    "damage", ["", "{}", "[1, 2]", '{"key": "table2/wine-3"}', "\x00", "swapped", "edited", "[" * 100_000]
+)
 def test_a_damaged_record_is_told_and_computed_again(finished, folder, tmp_path, damage):
     plan = make_plan(["table2"], ["tictactoe"])
     for cell in plan.cells:
         write_record(tmp_path, cell, read_record(finished[0], cell))
     record = record_path(tmp_path, CountsCell("tictactoe", 20))
     other = record_path(tmp_path, CountsCell("tictactoe", 3)).read_text()
-    record.write_text(other if damage == "swapped" else damage)
+    edited = record.read_text().replace('"networks": 192', '"networks": 193')
+    assert edited != record.read_text()
+    record.write_text({"swapped": other, "edited": edited}.get(damage, damage))
     assert collect_tables(plan, Sources(folder), tmp_path)["table2"].rows[1]["networks"] is None
     follow = Notes()
     outcome = run_plan(plan, Sources(folder), tmp_path, Limits(), follow)
@@ -197,8 +202,11 @@ def test_a_damaged_record_is_told_and_computed_again(finished, folder, tmp_path,
 def test_records_are_used_only_where_they_answer_the_same_question(tmp_path):
     cell = CountsCell("wine", 3)
     done = Record(cell.key, {"complete": True}, "1.0", "ab", 5.0, "today")
-    part = Record(cell.key, {"complete": False}, "1.0", "ab", 5.0, "today")
-    endless = Record(cell.key, {"complete": False}, "1.0", "ab", None, "today")
+    late = {"complete": False, "stopped_because": "time_limit"}
+    part = Record(cell.key, late, "1.0", "ab", 5.0, "today")
+    endless = Record(cell.key, late, "1.0", "ab", None, "today")
+    refused = Record(cell.key, late | {"stopped_because": "refused"}, "1.0", "ab", None, "today")
+    assert not is_current(refused, "1.0", "ab", Limits(None))  # there may be more memory now
     assert is_current(done, "1.0", "ab", Limits(None))
     assert not is_current(done, "1.1", "ab", Limits(5.0))
     assert not is_current(done, "1.0", "cd", Limits(5.0))
@@ -209,6 +217,49 @@ def test_records_are_used_only_where_they_answer_the_same_question(tmp_path):
     assert read_record(tmp_path, cell) is None
     write_record(tmp_path, cell, part)
     assert read_record(tmp_path, cell) == part
+
+
+def test_a_printed_rule_that_ran_out_of_time_is_tried_again(folder, tmp_path, monkeypatch):
+    plan = make_plan(["table1"], ["tictactoe"])
+    plan = replace(plan, cells=plan.cells[:1])
+    sources = Sources(folder)
+
+    def too_slow(*arguments, **options):
+        raise TimeLimitError("the time limit struck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(candidates, "count_printed_candidates", too_slow)
+        assert run_plan(plan, sources, tmp_path, Limits(5.0)).unfinished
+    row = collect_tables(plan, sources, tmp_path)["table1"].rows[0]
+    assert (row["candidates"], row["candidates_mark"], row["by_printed_rule_mark"]) == (96, "equal", "unfinished")
+    assert row["seconds_score"] > 0
+    assert run_plan(plan, sources, tmp_path, Limits(5.0)).n_computed == 0
+    assert run_plan(plan, sources, tmp_path, Limits(50.0)).n_computed == 1
+    assert collect_tables(plan, sources, tmp_path)["table1"].rows[0]["by_printed_rule"] == 96
+
+
+def test_samples_of_earlier_runs_stay_in_the_tables(folder, tmp_path):
+    sources = Sources(folder)
+    for sizes, n_samples in (((20,), 2), ((20,), 1), ((30,), 1)):
+        plan = make_plan(["table4"], ["cancer"], sizes, n_samples)
+        run_plan(plan, sources, tmp_path, Limits())
+    rows = collect_tables(plan, sources, tmp_path)["table4"].rows
+    counted = {row["size"]: row["n_samples"] for row in rows if row["network"] == "cancer"}
+    assert counted == {20: 2, 30: 1, 50: 0, 100: 0, 500: 0, 1000: 0}
+
+
+def test_other_data_than_the_paper_s_are_told(folder, tmp_path):
+    (tmp_path / "tictactoe.csv").write_text("a,b\n1,2\n2,1\n")
+    follow = Notes()
+    run_plan(make_plan(["table2"], ["tictactoe"]), Sources(tmp_path), tmp_path / "out", Limits(), follow)
+    assert follow.texts == ["tictactoe: the file has 2 variables and 2 rows, the paper prints 10 and 958"] * 3
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(run, "compute", lambda *_: pytest.fail("computed"))
+    with pytest.raises(OptionError, match=r"cannot be written .*choose another folder"):
+        run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path / "file", Limits())
 
 
 def test_other_data_are_computed_again(folder, tmp_path):

@@ -239,7 +239,7 @@ def test_tables_4_and_5_average_over_samples():
         SampleCell("cancer", 50, 1): sample_answer(answer(30, 12, 12), {"complete": False, "message": "too large"}),
         SampleCell("cancer", 50, 2): {"complete": False, "message": "out of time"},
     }
-    table = samples_table(answers, [50], 3, of="networks")
+    table = samples_table(answers, of="networks")
     assert len(table.rows) == 14 * 3 * 4
     three, twenty = (row_of(table, network="cancer", size=50, bayes_factor=factor) for factor in (3, 20))
     assert (three["networks_mean"], three["n_complete"], three["n_samples"]) == (17.0, 2, 3)  # 20, 30, at least 1
@@ -247,10 +247,11 @@ def test_tables_4_and_5_average_over_samples():
     assert (three["is_networks_exact"], three["mark"]) == (False, "unfinished")
     assert next(column for column in table.columns if column.title == "ours").show(three).startswith("≥ 17 ±")
     assert row_of(table, network="asia", size=50, bayes_factor=3)["mark"] == "not run"
-    classes = samples_table(answers, [50, 77], 1, of="classes")
+    first = {SampleCell("cancer", size, 0): answers[SampleCell("cancer", 50, 0)] for size in (50, 77)}
+    classes = samples_table(first, of="classes")
     row = row_of(classes, network="cancer", size=50, bayes_factor=20)
     assert (row["classes_mean"], row["patterns_mean"], row["n_samples"]) == (90.0, 99.0, 1)
-    assert row_of(classes, network="cancer", size=77, bayes_factor=3)["mark"] == "not run"
+    assert row_of(classes, network="cancer", size=77, bayes_factor=3)["mark"] == "not printed"
 
 
 def test_lower_bounds_of_a_larger_factor_come_from_the_smaller_ones():
@@ -294,14 +295,15 @@ def test_files_of_tables_are_regular(experiment):
         "table1": candidates_table,
         "table2": counts_table,
         "table3": k_best_table,
-        "table4": lambda answers: samples_table(answers, PRINTED_SIZES, 10, of="networks"),
-        "table5": lambda answers: samples_table(answers, PRINTED_SIZES, 10, of="classes"),
+        "table4": lambda answers: samples_table(answers, of="networks"),
+        "table5": lambda answers: samples_table(answers, of="classes"),
         "figure1": deviations_table,
     }
     table = makers[experiment]({})
     assert table.name == experiment
     read = list(csv.DictReader(as_csv(table).splitlines()))
     assert len(read) == len(table.rows)
+    assert as_csv(table).count("\n") == len(table.rows) + 1  # a header line in any case
     lines = as_markdown(table, "Made now.").splitlines()
     body = [line for line in lines if line.startswith("|")]
     assert len(body) == len(table.rows) + 2

@@ -182,7 +182,9 @@ def _print(plan: Plan, tables: Mapping[str, ResultTable], outcome: Outcome, page
         typer.echo("stopped; what was finished is kept, and the same command goes on from there", err=True)
     elif outcome.unfinished:
         typer.echo(
-            f"not complete: {plural(len(outcome.unfinished), 'cell')}; a longer --time-limit tries again", err=True
+            f"not complete: {plural(len(outcome.unfinished), 'cell')}; the tables say why. A longer --time-limit tries "
+            "those again that ran out of time, and the same command all others",
+            err=True,
         )
 
 

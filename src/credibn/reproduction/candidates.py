@@ -6,13 +6,11 @@ numbers come from another rule, given beside ours to show where they come from; 
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
-from credibn.errors import TimeLimitError
 from credibn.learning.options import Progress
 from credibn.reproduction.marks import Count, mark_count
-from credibn.reproduction.measuring import Answer, Cell, Deadline, Limits, score_for, scoring_until, seconds_of
+from credibn.reproduction.measuring import Answer, Cell, Deadline, Limits, attempt, score_for, scoring_until
 from credibn.reproduction.printed import find_printed, printed_rows
 from credibn.reproduction.printed_rule import count_printed_candidates
 from credibn.reproduction.results import Column, ResultTable, count_text, printed_text, seconds_text
@@ -59,15 +57,15 @@ def compute_candidates(cell: CandidatesCell, sources: Sources, limits: Limits, p
     deadline = Deadline(limits.time_limit)
     table = score_for(dataset, cell.score, cell.bayes_factor, deadline, progress)
     seconds = time.perf_counter() - before
-    by_printed_rule = None
-    with suppress(TimeLimitError), scoring_until(deadline, progress) as follow:
-        by_printed_rule = count_printed_candidates(
-            dataset, score=cell.score, bayes_factor=cell.bayes_factor, progress=follow
-        )
+
+    def by_printed_rule() -> Answer:
+        with scoring_until(deadline, progress) as follow:
+            count = count_printed_candidates(dataset, score=cell.score, bayes_factor=cell.bayes_factor, progress=follow)
+        return {"complete": True, "by_printed_rule": count}
+
     return {
-        "complete": True,
+        **attempt(by_printed_rule),
         "candidates": table.n_candidates,
-        "by_printed_rule": by_printed_rule,
         "n_variables": dataset.n_variables,
         "n_rows": dataset.n_rows,
         "seconds": {"score": seconds},
@@ -85,8 +83,10 @@ def candidates_table(answers: Mapping[Cell, Answer]) -> ResultTable:
         rows.append(
             {
                 "data": cell.name,
-                "n": printed["n"],
-                "N": printed["N"],
+                "n": None if answer is None else answer.get("n_variables"),
+                "N": None if answer is None else answer.get("n_rows"),
+                "printed_n": printed["n"],
+                "printed_N": printed["N"],
                 "score": cell.score,
                 "bayes_factor": cell.bayes_factor,
                 "candidates": None if ours is None or not ours.is_exact else ours.value,
@@ -94,7 +94,7 @@ def candidates_table(answers: Mapping[Cell, Answer]) -> ResultTable:
                 "printed": printed["candidates"],
                 "candidates_mark": mark_count(ours, printed["candidates"]).value,
                 "by_printed_rule_mark": mark_count(by_rule, printed["candidates"]).value,
-                "seconds_score": seconds_of(answer, "score"),
+                "seconds_score": None if answer is None else answer.get("seconds", {}).get("score"),
                 "message": None if answer is None else answer.get("message"),
             }
         )

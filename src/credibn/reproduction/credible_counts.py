@@ -75,8 +75,8 @@ def counts_table(answers: Mapping[Cell, Answer]) -> ResultTable:
         rows.append(
             {
                 "data": cell.name,
-                "n": printed["n"],
-                "N": printed["N"],
+                "printed_n": printed["n"],
+                "printed_N": printed["N"],
                 "bayes_factor": cell.bayes_factor,
                 **found_facts(answer),
                 "printed_networks": status or printed["networks"],
@@ -99,6 +99,8 @@ def found_facts(answer: Answer | None) -> dict[str, object]:
     """Return what the files of tables 2 and 3 say of a search; empty where there is none."""
     seen = answer or {}
     return {
+        "n": seen.get("n_variables"),
+        "N": seen.get("n_rows"),
         "complete": None if answer is None else answer["complete"],
         "networks": seen.get("networks"),
         "classes": seen.get("classes"),

@@ -90,6 +90,8 @@ def compute_k_best(cell: KBestCell, sources: Sources, limits: Limits, progress: 
         "epsilon": found.epsilon,
         "best_score": found.optimal_score,
         "is_optimum_proven": found.is_optimum_proven,
+        "n_variables": dataset.n_variables,
+        "n_rows": dataset.n_rows,
         "candidates": found.score_table.n_candidates,
         "engine": found.engine,
         "seconds": {stage: found.timings[stage] for stage in ("score", "search")},
@@ -110,8 +112,8 @@ def k_best_table(answers: Mapping[Cell, Answer]) -> ResultTable:
         rows.append(
             {
                 "data": cell.name,
-                "n": printed["n"],
-                "N": printed["N"],
+                "printed_n": printed["n"],
+                "printed_N": printed["N"],
                 "method": cell.method,
                 "k": cell.k,
                 **found_facts(answer),

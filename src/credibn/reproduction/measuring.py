@@ -9,7 +9,7 @@ of time while scoring, bad data) is an answer too, with the message, and no cras
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows
 from credibn.data import Dataset
-from credibn.errors import CredibnError, TimeLimitError
+from credibn.errors import CredibnError, TimeLimitError, TooLargeError
 from credibn.learning import learn
 from credibn.learning.options import Progress
 from credibn.reproduction.collider_patterns import count_collider_patterns
@@ -191,8 +191,11 @@ def search_facts(
         "engine": found.engine,
         "seconds": {stage: found.timings[stage] for stage in ("score", "search")},
     }
+    if isinstance(data, Dataset):
+        answer |= {"n_variables": data.n_variables, "n_rows": data.n_rows}
     if found.complete:
-        answer["patterns"] = count_collider_patterns(found, most_rows=most_rows)
+        with suppress(TooLargeError):
+            answer["patterns"] = count_collider_patterns(found, most_rows=most_rows)
     return answer
 
 

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Any
+
+from credibn.words import plural
 
 __all__ = [
     "BAYES_FACTORS",
@@ -18,6 +21,7 @@ __all__ = [
     "STATUSES",
     "Value",
     "find_printed",
+    "other_data",
     "printed_names",
     "printed_rows",
 ]
@@ -90,3 +94,21 @@ def find_printed(table: str, **conditions: Value) -> Mapping[str, Value]:
         if all(row[name] == value for name, value in conditions.items()):
             return row
     return {}
+
+
+def other_data(name: str, answer: Mapping[str, Any]) -> str | None:
+    """Say where a file has another number of variables or rows than the paper prints; None where it has not.
+
+    Examples
+    --------
+    >>> other_data("wine", {"n_variables": 2, "n_rows": 1})
+    'wine: the file has 2 variables and 1 row, the paper prints 14 and 178'
+    >>> other_data("wine", {"n_variables": 14, "n_rows": 178}) is None
+    True
+    """
+    n, n_rows = answer.get("n_variables"), answer.get("n_rows")
+    printed = find_printed("table1", data=name, score="bic", bayes_factor=3)
+    if n is None or n_rows is None or not printed or (n, n_rows) == (printed["n"], printed["N"]):
+        return None
+    there = f"{plural(n, 'variable')} and {plural(n_rows, 'row')}"
+    return f"{name}: the file has {there}, the paper prints {printed['n']:,} and {printed['N']:,}"

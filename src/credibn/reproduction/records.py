@@ -1,13 +1,16 @@
 """Finished cells, each a small JSON file, so that a run can be taken up where it ended.
 
-A record is used again if it was made by the same version from the same file and is complete; or is not complete, but
-the time limit is no longer than it was. Anything else is computed again.
+A record is used again if it was made by the same program from the same file and is complete; or is not complete because
+the time was over, and the time limit is no longer than it was. Anything else is computed again.
 """
 
+import hashlib
 import json
 import math
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,20 @@ from credibn.atomic import replacing
 from credibn.errors import FileFormatError, OptionError
 from credibn.reproduction.measuring import Cell, Limits
 
-__all__ = ["Record", "is_current", "read_record", "record_path", "write_record"]
+__all__ = [
+    "Record",
+    "check_folder",
+    "is_current",
+    "read_record",
+    "record_folder",
+    "record_path",
+    "this_program",
+    "write_record",
+]
 
 _FOLDER = "records"
+_ANSWERS = 1
+"""To be raised when an answer says something else than before, within one version of credibn."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +43,8 @@ class Record:
     key : str
         Of the cell.
     answer : mapping
-    version : str
-        Of credibn.
+    program : str
+        See `this_program`.
     fingerprint : str or None
         Of the file that was read.
     time_limit : float or None
@@ -40,10 +54,20 @@ class Record:
 
     key: str
     answer: Mapping[str, Any]
-    version: str
+    program: str
     fingerprint: str | None
     time_limit: float | None
     made: str
+
+    @property
+    def checksum(self) -> str:
+        """Of everything in it: what was changed by hand or by accident is noticed."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def this_program() -> str:
+    """Return what tells records of this program from those of another, whose numbers may mean something else."""
+    return f"credibn {version('credibn')}, answers {_ANSWERS}"
 
 
 def record_path(out: Path, cell: Cell) -> Path:
@@ -55,7 +79,28 @@ def record_path(out: Path, cell: Cell) -> Path:
     >>> record_path(Path("reproduction"), CountsCell("wine", 20)).as_posix()
     'reproduction/records/table2/wine-20.json'
     """
-    return out / _FOLDER / f"{cell.key}.json"
+    return record_folder(out, f"{cell.key}.json")
+
+
+def record_folder(out: Path, kind: str) -> Path:
+    """Return where records of a kind are kept."""
+    return out / _FOLDER / kind
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder in which records cannot be written, before anything is computed.
+
+    Raises
+    ------
+    OptionError
+    """
+    folder = out / _FOLDER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written ({error.strerror}); choose another folder") from error
 
 
 def write_record(out: Path, cell: Cell, record: Record) -> None:
@@ -72,7 +117,8 @@ def write_record(out: Path, cell: Cell, record: Record) -> None:
     except OSError as error:
         raise OptionError(f"{path.parent} cannot be made ({error.strerror}); choose another folder") from error
     with replacing(path) as sink:
-        sink.write((json.dumps(asdict(record), indent=1, allow_nan=False) + "\n").encode())
+        content = {"checksum": record.checksum, **asdict(record)}
+        sink.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
 
 
 def read_record(out: Path, cell: Cell) -> Record | None:
@@ -85,15 +131,17 @@ def read_record(out: Path, cell: Cell) -> Record | None:
     """
     path = record_path(out, cell)
     try:
-        record = Record(**json.loads(path.read_bytes()))
-        is_sound = record.key == cell.key and isinstance(record.answer["complete"], bool)
-        is_sound = is_sound and isinstance(record.time_limit, (int, float, type(None)))
+        content = json.loads(path.read_bytes())
+        checksum = content.pop("checksum")
+        record = Record(**content)
+        is_sound = record.checksum == checksum
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{path} is damaged ({_reason(error)}), so it is not used and computed again") from error
-    if not is_sound:
-        raise FileFormatError(f"{path} is damaged (it belongs to another cell), so it is not used and computed again")
+    if not is_sound or record.key != cell.key:
+        reason = "it belongs to another cell" if is_sound else "its checksum does not fit"
+        raise FileFormatError(f"{path} is damaged ({reason}), so it is not used and computed again")
     return record
 
 
@@ -101,16 +149,18 @@ def _reason(error: Exception) -> str:
     return (error.strerror or "unreadable") if isinstance(error, OSError) else f"no record: {error}"
 
 
-def is_current(record: Record, version: str, fingerprint: str | None, limits: Limits) -> bool:
+def is_current(record: Record, program: str, fingerprint: str | None, limits: Limits) -> bool:
     """Whether a record answers the same question as a new computation would, or better.
 
     Examples
     --------
-    >>> partial = Record("table2/wine-20", {"complete": False}, "1.0", "ab", 60.0, "2026")
+    >>> answer = {"complete": False, "stopped_because": "time_limit"}
+    >>> partial = Record("table2/wine-20", answer, "1.0", "ab", 60.0, "2026")
     >>> is_current(partial, "1.0", "ab", Limits(60.0)), is_current(partial, "1.0", "ab", Limits(None))
     (True, False)
     """
-    if (record.version, record.fingerprint) != (version, fingerprint):
+    if (record.program, record.fingerprint) != (program, fingerprint):
         return False
     before, now = (math.inf if limit is None else limit for limit in (record.time_limit, limits.time_limit))
-    return bool(record.answer["complete"]) or now <= before
+    was_time = record.answer.get("stopped_because") == "time_limit"
+    return bool(record.answer["complete"]) or (was_time and now <= before)

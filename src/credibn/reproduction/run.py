@@ -17,11 +17,18 @@ from credibn.reproduction.credible_counts import counts_cells, counts_table
 from credibn.reproduction.deviations import deviations_cells, deviations_table
 from credibn.reproduction.k_best_counts import k_best_cells, k_best_table
 from credibn.reproduction.measuring import Answer, Cell, Limits
-from credibn.reproduction.printed import SAMPLES_PRINTED
-from credibn.reproduction.records import Record, is_current, read_record, write_record
+from credibn.reproduction.printed import SAMPLES_PRINTED, other_data
+from credibn.reproduction.records import (
+    Record,
+    check_folder,
+    is_current,
+    read_record,
+    this_program,
+    write_record,
+)
 from credibn.reproduction.results import ResultTable
 from credibn.reproduction.sources import Missing, Sources, known_names
-from credibn.reproduction.synthetic import PRINTED_SIZES, sample_cells, samples_table
+from credibn.reproduction.synthetic import PRINTED_SIZES, recorded_samples, sample_cells, samples_table
 
 __all__ = ["EXPERIMENTS", "Followed", "Outcome", "Plan", "circumstances", "collect_tables", "make_plan", "run_plan"]
 
@@ -150,6 +157,7 @@ def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Fo
     missing = sources.missing((cell.name, cell.need) for cell in plan.cells)
     absent = {(lack.name, lack.need) for lack in missing}
     feasible = [cell for cell in plan.cells if (cell.name, cell.need) not in absent]
+    check_folder(out)
     n_computed, n_reused, unfinished = 0, 0, list[str]()
     was_interrupted = False
     try:
@@ -160,6 +168,8 @@ def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Fo
                 _keep(cell, answer, sources, out, limits)
                 n_computed += 1
                 follow.end(cell, answer)
+                if (difference := other_data(cell.name, answer)) is not None:
+                    follow.note(difference)
             else:
                 n_reused += 1
             if not answer["complete"]:
@@ -176,7 +186,7 @@ def _recorded(cell: Cell, sources: Sources, out: Path, limits: Limits, follow: F
         follow.note(str(error))
         return None
     fingerprint = sources.fingerprint(cell.name, cell.need)
-    if record is None or not is_current(record, version("credibn"), fingerprint, limits):
+    if record is None or not is_current(record, this_program(), fingerprint, limits):
         return None
     return dict(record.answer)
 
@@ -184,7 +194,7 @@ def _recorded(cell: Cell, sources: Sources, out: Path, limits: Limits, follow: F
 def _keep(cell: Cell, answer: Answer, sources: Sources, out: Path, limits: Limits) -> None:
     fingerprint = sources.fingerprint(cell.name, cell.need)
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    write_record(out, cell, Record(cell.key, answer, version("credibn"), fingerprint, limits.time_limit, made))
+    write_record(out, cell, Record(cell.key, answer, this_program(), fingerprint, limits.time_limit, made))
 
 
 def collect_tables(plan: Plan, sources: Sources, out: Path) -> dict[str, ResultTable]:
@@ -199,14 +209,14 @@ def collect_tables(plan: Plan, sources: Sources, out: Path) -> dict[str, ResultT
     >>> list(tables), len(tables["table2"].rows)
     (['table2'], 78)
     """
-    answers = dict(_answers(plan, sources, out))
+    answers = dict(_answers(sources, out))
     seen = {cell.key.split("/")[0] for cell in answers}
     tables = {
         "table1": lambda: candidates_table(answers),
         "table2": lambda: counts_table(answers),
         "table3": lambda: k_best_table(answers),
-        "table4": lambda: samples_table(answers, plan.sizes, plan.n_samples, of="networks"),
-        "table5": lambda: samples_table(answers, plan.sizes, plan.n_samples, of="classes"),
+        "table4": lambda: samples_table(answers, of="networks"),
+        "table5": lambda: samples_table(answers, of="classes"),
         "figure1": lambda: deviations_table(answers),
     }
     folders = {"table4": "samples", "table5": "samples"}
@@ -214,13 +224,14 @@ def collect_tables(plan: Plan, sources: Sources, out: Path) -> dict[str, ResultT
     return {name: tables[name]() for name in wanted}
 
 
-def _answers(plan: Plan, sources: Sources, out: Path) -> Iterator[tuple[Cell, Answer]]:
-    for cell in make_plan(EXPERIMENTS, (), plan.sizes, plan.n_samples).cells:
+def _answers(sources: Sources, out: Path) -> Iterator[tuple[Cell, Answer]]:
+    fixed = make_plan([name for name in EXPERIMENTS if name not in ("table4", "table5")]).cells
+    for cell in (*fixed, *recorded_samples(out)):
         try:
             record = read_record(out, cell)
         except FileFormatError:  # said when it was computed; or nobody asked for it
             continue
-        if record is None or record.version != version("credibn"):
+        if record is None or record.program != this_program():
             continue
         fingerprint = sources.fingerprint(cell.name, cell.need)
         if fingerprint is None or fingerprint == record.fingerprint:

@@ -8,9 +8,11 @@ and searched for 3, 20 and 150 in turn, until a limit strikes.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from credibn.data import Dataset, read_data
@@ -37,6 +39,7 @@ from credibn.reproduction.printed import (
     printed_names,
     printed_rows,
 )
+from credibn.reproduction.records import record_folder
 from credibn.reproduction.results import Column, ResultTable, spread_text
 from credibn.reproduction.sources import Need, Sources
 
@@ -45,6 +48,7 @@ __all__ = [
     "SampleCell",
     "compute_sample",
     "draw_sample",
+    "recorded_samples",
     "sample_cells",
     "sample_seed",
     "samples_table",
@@ -85,6 +89,16 @@ def sample_cells(sizes: Sequence[int] = PRINTED_SIZES, n_samples: int = SAMPLES_
     ]
 
 
+def recorded_samples(out: Path) -> list[SampleCell]:
+    """Return the samples that have a record in a folder, in order: of any size and number."""
+    names = printed_names("table4")
+    paths = (
+        re.fullmatch(r"(.+)-(\d{1,9})-(\d{1,9})", path.stem) for path in record_folder(out, "samples").glob("*.json")
+    )
+    found = [SampleCell(match[1], int(match[2]), int(match[3])) for match in paths if match and match[1] in names]
+    return sorted(found, key=lambda cell: (names.index(cell.name), cell.size, cell.sample))
+
+
 def sample_seed(cell: SampleCell) -> int:
     """Return the seed of a sample: the first 63 bits of the SHA-256 of "NETWORK SIZE SAMPLE".
 
@@ -123,42 +137,33 @@ def compute_sample(cell: SampleCell, sources: Sources, limits: Limits, progress:
     }
 
 
-def samples_table(answers: Mapping[Cell, Answer], sizes: Iterable[int], n_samples: int, *, of: str) -> ResultTable:
+def samples_table(answers: Mapping[Cell, Answer], *, of: str) -> ResultTable:
     """Return table 4 (of networks) or 5 (of classes) from the answers there are.
 
     Parameters
     ----------
     answers : mapping
-    sizes : iterable of int
-        Those of the paper are always there.
-    n_samples : int
+        Those of other cells are passed over.
     of : {"networks", "classes"}
     """
     name = "table4" if of == "networks" else "table5"
-    all_sizes = sorted({*PRINTED_SIZES, *sizes})
+    by_size: dict[tuple[str, int], list[Answer]] = {}
+    for cell, answer in answers.items():
+        if isinstance(cell, SampleCell):
+            by_size.setdefault((cell.name, cell.size), []).append(answer)
+    sizes = sorted({*PRINTED_SIZES, *(size for _, size in by_size)})
     rows = [
-        _row(
-            name,
-            of,
-            network,
-            size,
-            bayes_factor,
-            [answers.get(SampleCell(network, size, at)) for at in range(n_samples)],
-        )
+        _row(name, of, network, size, bayes_factor, by_size.get((network, size), []))
         for network in printed_names(name)
         for bayes_factor in BAYES_FACTORS
-        for size in all_sizes
+        for size in sizes
     ]
     title = f"Table {name[-1]}: {of} credible by BIC in samples of known networks"
     return ResultTable(name, title, tuple(rows), _columns(of), _remarks(of))
 
 
-def _row(
-    name: str, of: str, network: str, size: int, bayes_factor: int, answers: Sequence[Answer | None]
-) -> dict[str, Any]:
-    levels = [
-        with_least(_by_factor(answer), bayes_factor) or {"complete": False} for answer in answers if answer is not None
-    ]
+def _row(name: str, of: str, network: str, size: int, bayes_factor: int, answers: Sequence[Answer]) -> dict[str, Any]:
+    levels = [with_least(_by_factor(answer), bayes_factor) or {"complete": False} for answer in answers]
     ours = spread([_known(level, of) for level in levels])
     patterns = spread([_known(level, "patterns") for level in levels])
     where: dict[str, Value] = {"network": network, "bayes_factor": bayes_factor, "size": size}

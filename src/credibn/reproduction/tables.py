@@ -14,10 +14,10 @@ __all__ = ["as_csv", "as_markdown", "mark_counts", "was_run"]
 def as_csv(table: ResultTable) -> str:
     """Return the rows as CSV with a header line; an empty field where nothing is known."""
     sink = io.StringIO()
-    if table.rows:
-        writer = csv.DictWriter(sink, list(table.rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table.rows)
+    fields = list(table.rows[0]) if table.rows else [column.title for column in table.columns]
+    writer = csv.DictWriter(sink, fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table.rows)
     return sink.getvalue()
 
 

@@ -279,19 +279,29 @@ class _Run:
         return is_complete
 
     def with_best_known(self, found: Found) -> Found:
-        """Add the best network known where the search was stopped before a walk came to it."""
-        if self.best_row is None or (len(found.costs) and found.costs[0] <= self.best_cost + self.asked_for.tolerance):
+        """Add the best network known where the search was stopped before a walk came to it.
+
+        It need not be credible. Then the member that stands for its class may use a parent set that is no candidate,
+        and it is left out: its cost is known all the same.
+        """
+        is_there = len(found.costs) and found.costs[0] <= self.best_cost + self.asked_for.tolerance
+        if not found.stopped or self.best_row is None or is_there:
             return found
         masks = self.masks[self.offsets[:-1] + self.best_row][np.newaxis]
         sizes = np.zeros((1, found.sizes.shape[1]), dtype=np.uint64)
         if self.asked_for.unit == "classes":  # the member that stands for its class
             masks, _, _, words = _core.class_forms(masks, np.arange(self.n))
+            assert not words[:, sizes.shape[1] :].any(), "no class has more than n! members"
             sizes[:, : words.shape[1]] = words[:, : sizes.shape[1]]
         candidates = [self.masks[start:stop] for start, stop in itertools.pairwise(self.offsets.tolist())]
-        row = [int((of_node == mask).all(axis=1).argmax()) for of_node, mask in zip(candidates, masks[0], strict=True)]
+        places = [
+            np.flatnonzero((of_node == mask).all(axis=1)) for of_node, mask in zip(candidates, masks[0], strict=True)
+        ]
+        if not all(len(place) for place in places):
+            return replace(found, best_cost=min(found.best_cost, self.best_cost))
         return replace(
             found,
-            choices=np.concatenate([np.array([row], dtype=np.uint32), found.choices]),
+            choices=np.concatenate([np.array(places, dtype=np.uint32).T, found.choices]),
             costs=np.concatenate([[self.best_cost], found.costs]),
             sizes=np.concatenate([sizes, found.sizes]),
             best_cost=self.best_cost,
