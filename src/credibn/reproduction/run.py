@@ -37,12 +37,10 @@ EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "figure1")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be computed: the tables by name, their cells in order, and how samples are drawn."""
+    """What is to be computed: the tables by name, and their cells in order."""
 
     experiments: tuple[str, ...]
     cells: tuple[Cell, ...]
-    sizes: tuple[int, ...] = PRINTED_SIZES
-    n_samples: int = SAMPLES_PRINTED
 
 
 class Followed:
@@ -111,7 +109,7 @@ def make_plan(
     if not cells:
         there = ", ".join(dict.fromkeys(cell.name for cell in every))
         raise OptionError(f"{', '.join(chosen)} does not have {', '.join(only)}; it has {there}")
-    return Plan(chosen, cells, tuple(sizes), n_samples)
+    return Plan(chosen, cells)
 
 
 def _cells(experiment: str, sizes: Sequence[int], n_samples: int) -> Sequence[Cell]:
