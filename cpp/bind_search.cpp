@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -125,9 +126,9 @@ std::vector<std::int64_t> separate_halves(SearchProblem& self, const In<double, 
                                           const In<std::int64_t, 1>& ids, std::size_t max_rows, double least) {
   require_values(self, values.shape(0));
   return self.with([&](auto& problem) {
-    const auto rows = rows_of(problem, ids);
+    rows_of(problem, ids);
     nb::gil_scoped_release release;
-    return problem.pool.separate_halves(values.data(), rows, max_rows, least);
+    return problem.pool.separate_halves(values.data(), {ids.data(), ids.data() + ids.shape(0)}, max_rows, least);
   });
 }
 
@@ -219,32 +220,70 @@ std::vector<int> ranks_along_network(SearchProblem& self, const In<std::uint32_t
   });
 }
 
-// (is_complete, n_steps, share done); None when stopped.
-nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
-                const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
-                bool by_class, std::optional<std::uint64_t> max_steps, unsigned n_threads, const nb::object& watch) {
+// Calls work(problem, plan) with the plan of a walk: for networks up to `limit`, by default that of the collection.
+template <class Work>
+auto with_plan(SearchProblem& self, const Collection& collection, const In<std::int64_t, 1>& ids,
+               const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
+               std::optional<double> limit, Work&& work) {
   require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
   require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
-  return self.with([&](auto& problem) -> nb::object {
+  return self.with([&](auto& problem) {
     std::vector<int> sorted = rank;
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "rank must hold each position once");
     require(rank.size() == std::size_t(problem.choices.n()), "rank must have one entry for each node");
     require(rank.size() == collection.rows().n_, "the collection is for another number of nodes");
     const auto rows = rows_of(problem, ids);
+    nb::gil_scoped_release release;
     const DualBound bound = dual_bound(problem.choices, alive.data(), rows, multipliers.data());
+    return work(problem, Plan(problem.choices, rows, multipliers.data(), bound, limit.value_or(collection.limit())));
+  });
+}
+
+// (is_complete, n_steps, share done); None when stopped.
+nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
+                const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
+                bool by_class, std::optional<double> limit, std::optional<std::uint64_t> max_steps, std::size_t first,
+                std::optional<std::size_t> last, unsigned n_threads, const nb::object& watch) {
+  try {
+    const WalkResult result =
+        with_plan(self, collection, ids, multipliers, alive, rank, limit, [&](auto& problem, const auto& plan) {
+          return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
+                               max_steps.value_or(~std::uint64_t(0)), {first, last.value_or(~std::size_t(0))},
+                               n_threads, make_watch(watch));
+        });
+    return nb::make_tuple(result.is_complete, result.n_steps, result.share);
+  } catch (const Stopped&) {
+    return nb::none();
+  } catch (const Full&) {
+    return nb::none();
+  }
+}
+
+std::size_t count_walk_pieces(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
+                              const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive,
+                              const std::vector<int>& rank, bool by_class, double limit) {
+  return with_plan(self, collection, ids, multipliers, alive, rank, limit, [&](auto& problem, const auto& plan) {
+    return count_pieces(problem.choices, problem.index, plan, by_class, rank, collection);
+  });
+}
+
+// How to make rows again, and the places of these rows in the list.
+nb::object recipes_of(SearchProblem& self, const In<std::int64_t, 1>& ids) {
+  return self.with([&](auto& problem) -> nb::object {
+    rows_of(problem, ids);
+    std::vector<std::int64_t> places, list = problem.pool.recipes({ids.data(), ids.data() + ids.shape(0)}, places);
+    const std::size_t length = list.size(), count = places.size();
+    return nb::make_tuple(to_numpy(std::move(list), {length}), to_numpy(std::move(places), {count}));
+  });
+}
+
+std::vector<std::int64_t> make_rows(SearchProblem& self, const In<std::int64_t, 1>& recipes) {
+  return self.with([&](auto& problem) {
     try {
-      const WalkResult result = [&] {
-        nb::gil_scoped_release release;
-        const Plan plan(problem.choices, rows, multipliers.data(), bound, collection.limit());
-        return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
-                             max_steps.value_or(~std::uint64_t(0)), n_threads, make_watch(watch));
-      }();
-      return nb::make_tuple(result.is_complete, result.n_steps, result.share);
-    } catch (const Stopped&) {
-      return nb::none();
-    } catch (const Full&) {
-      return nb::none();
+      return problem.pool.make(recipes.data(), recipes.shape(0));
+    } catch (const std::invalid_argument& error) {
+      throw nb::value_error(error.what());
     }
   });
 }
@@ -269,6 +308,37 @@ bool rows_in_order_py(const In<double, 1>& scores, const In<std::uint32_t, 2>& c
   require(scores.shape(0) == n_rows, "there must be a score for each row");
   nb::gil_scoped_release release;
   return are_in_order(scores.data(), choices.data(), n_rows, choices.shape(1));
+}
+
+// Takes rows that were found elsewhere; the caller vouches for their costs.
+void take_rows(Collection& collection, const In<std::uint32_t, 2>& choices, const In<double, 1>& costs,
+               const In<std::uint64_t, 2>& sizes) {
+  const std::size_t count = costs.shape(0), n = collection.rows().n_, words = collection.size_words();
+  require(choices.shape(0) == count && sizes.shape(0) == count, "each row needs choices, a cost and a size");
+  require(choices.shape(1) == n && sizes.shape(1) == words, "the rows are of another width than the collection");
+  for (std::size_t k = 0; k < count; ++k) require(std::isfinite(costs(k)), "costs must be finite");
+  Rows rows(n, words);
+  rows.choices.assign(choices.data(), choices.data() + count * n);
+  rows.costs.assign(costs.data(), costs.data() + count);
+  rows.sizes.assign(sizes.data(), sizes.data() + count * words);
+  try {
+    nb::gil_scoped_release release;
+    collection.take(rows);
+  } catch (const Full&) {
+    // The caller asks is_full.
+  }
+}
+
+// A copy of the rows from one on, as they stand now.
+nb::object rows_from(const Collection& collection, std::size_t first) {
+  const Rows& rows = collection.rows();
+  require(first <= rows.count(), "there are fewer rows");
+  const std::size_t count = rows.count() - first, n = rows.n_, words = rows.size_words_;
+  const auto tail = [&](const auto& values, std::size_t width) {
+    return std::vector(values.begin() + std::ptrdiff_t(first * width), values.end());
+  };
+  return nb::make_tuple(to_numpy(tail(rows.choices, n), {count, n}), to_numpy(tail(rows.costs, 1), {count}),
+                        to_numpy(tail(rows.sizes, words), {count, words}));
 }
 
 nb::object finish(Collection& collection) {
@@ -306,6 +376,10 @@ void credibn::bind_search(nb::module_& module) {
       .def("is_cut", &Collection::is_cut)
       .def("is_full", &Collection::is_full)
       .def("count", &Collection::count)
+      .def("cut", &Collection::cut, nb::arg("limit"))
+      .def("generation", &Collection::generation)
+      .def("take", &take_rows, array("choices"), array("costs"), array("sizes"))
+      .def("rows_from", &rows_from, nb::arg("first"))
       .def("finish", &finish);
   nb::class_<SearchProblem>(module, "SearchProblem")
       .def(nb::init<const In<std::int64_t, 1>&, const In<double, 1>&, const In<std::uint64_t, 2>&>(), array("offsets"),
@@ -321,6 +395,11 @@ void credibn::bind_search(nb::module_& module) {
       .def("row", &row_of, nb::arg("id"))
       .def("entries", &entries_of, array("ids"), array("positions"))
       .def("bound", &bound_of, array("ids"), array("multipliers"), array("alive"))
+      .def("recipes", &recipes_of, array("ids"))
+      .def("make_rows", &make_rows, array("recipes"))
+      .def("count_walk_pieces", &count_walk_pieces, nb::arg("collection"), array("ids"), array("multipliers"),
+           array("alive"), nb::arg("rank"), nb::arg("by_class"), nb::arg("limit"))
       .def("walk", &walk, nb::arg("collection"), array("ids"), array("multipliers"), array("alive"), nb::arg("rank"),
-           nb::arg("by_class"), nb::arg("max_steps").none(), nb::arg("n_threads"), nb::arg("watch").none());
+           nb::arg("by_class"), nb::arg("limit").none(), nb::arg("max_steps").none(), nb::arg("first"),
+           nb::arg("last").none(), nb::arg("n_threads"), nb::arg("watch").none());
 }

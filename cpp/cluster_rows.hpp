@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -46,6 +47,13 @@ struct Row {
   int coefficient(std::size_t position) const {
     const auto found = std::lower_bound(at.begin(), at.end(), position);
     return found != at.end() && *found == position ? coefficients[std::size_t(found - at.begin())] : 0;
+  }
+
+  // The largest number in the row.
+  int magnitude() const {
+    int largest = std::abs(rhs);
+    for (int coefficient : coefficients) largest = std::max(largest, std::abs(coefficient));
+    return largest;
   }
 
   std::vector<std::uint32_t> at;  // increasing

@@ -101,6 +101,13 @@ class Collection {
       check_at_ = rows_.count() + rows_.count() / 2;  // ties may have kept most of them
     }
   }
+  // Rows that cost more may have been left out, since a quota was full elsewhere.
+  void cut(double limit) {
+    std::lock_guard lock(mutex_);
+    lower(limit);
+  }
+  // Counts how often rows were dropped or moved: while it does not change, new rows only follow the others.
+  std::size_t generation() const { return generation_; }
   // Leaves only what is wanted, the best first, equal costs in increasing order of their rows.
   void finish() {
     drop_worst();
@@ -177,13 +184,14 @@ class Collection {
     sorted.sizes.reserve(order.size() * rows_.size_words_);
     for (const Entry& entry : order) sorted.add(rows_.row(entry.row), entry.cost, rows_.size(entry.row));
     rows_ = std::move(sorted);
+    ++generation_;
   }
 
   Quota quota_;
   double width_, tie_;
   std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
   Rows rows_;
-  std::size_t check_at_ = 1024;
+  std::size_t check_at_ = 1024, generation_ = 0;
   bool is_full_ = false;
   std::uint64_t n_seen_ = 0, n_networks_ = 0;
   mutable std::mutex mutex_;

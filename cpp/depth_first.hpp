@@ -39,9 +39,13 @@ struct Plan {
     int coefficient;
   };
 
+  // most: networks that cost more are not wanted.
   Plan(const Choices<W>& choices, const std::vector<const Row*>& rows, const double* multipliers,
-       const DualBound& bound, double limit)
-      : lower(bound.lower), margin(bound.margin + running_rounding(choices)), entries(std::size_t(choices.n())) {
+       const DualBound& bound, double most)
+      : limit(most),
+        lower(bound.lower),
+        margin(bound.margin + running_rounding(choices)),
+        entries(std::size_t(choices.n())) {
     constexpr std::uint32_t kNone = ~std::uint32_t(0);
     std::vector<std::uint32_t> id_of(choices.size(), kNone);
     const double budget = limit + margin - lower;
@@ -76,7 +80,7 @@ struct Plan {
     return choices.rounding() * (1.0 + double(choices.n()) * double(choices.n()) / 512.0);
   }
 
-  double lower, margin;
+  double limit, lower, margin;
   std::uint32_t n_entries = 0;
   std::vector<std::vector<Entry>> entries;   // of each node, the cheapest first
   std::vector<std::vector<Member>> rows_of;  // of each entry
@@ -141,9 +145,10 @@ class DepthFirst {
     follow(prefix, [&] { walk(prefix.size()); });
     count_steps();
   }
-  // The prefixes one level below.
+  // The prefixes one level below: the same ones whatever has been found meanwhile.
   std::vector<Prefix> expand(const Prefix& prefix) {
     std::vector<Prefix> longer;
+    heeds_found_ = false;
     follow(prefix, [&] {
       Level& level = levels_[prefix.size()];
       if (!level.open.any()) {
@@ -155,6 +160,7 @@ class DepthFirst {
         longer.back().push_back(level.steps);
       });
     });
+    heeds_found_ = true;
     return longer;
   }
   // Hands in what a capped walk has found.
@@ -181,7 +187,9 @@ class DepthFirst {
     std::size_t n_applied = 0;  // of them
   };
 
-  double limit() const { return recorder_.limit() + plan_.margin; }
+  double limit() const {
+    return (heeds_found_ ? std::min(recorder_.limit(), plan_.limit) : plan_.limit) + plan_.margin;
+  }
 
   bool start() {
     Level& level = levels_[0];
@@ -416,6 +424,7 @@ class DepthFirst {
   std::vector<std::uint32_t> row_;
   double best_ = std::numeric_limits<double>::infinity();
   std::uint64_t unreported_ = 0;
+  bool heeds_found_ = true;
   std::vector<std::uint32_t> rows_;  // found by a capped walk
 };
 
@@ -425,12 +434,32 @@ struct WalkResult {
   double share;  // of the pieces of work that were done
 };
 
-// Hands every network up to the collection's limit to it; when that takes more than max_steps, none at all, and the
-// result says so.
+// Some of the pieces that a walk is cut into, see walk_pieces.
+struct PieceRange {
+  std::size_t first = 0, last = ~std::size_t(0);
+};
+
+// The pieces of a walk, as prefixes: they depend on the plan alone, so that they can be done at different times and
+// places.
+template <int W>
+std::vector<typename DepthFirst<W>::Prefix> walk_pieces(DepthFirst<W>& walker, int n) {
+  std::vector<typename DepthFirst<W>::Prefix> pieces(1);
+  const std::size_t n_wanted = 256;  // does not depend on the threads, nor do the results
+  for (int depth = 0; depth < n && pieces.size() < n_wanted && !pieces.empty(); ++depth) {
+    std::vector<typename DepthFirst<W>::Prefix> longer;
+    for (const auto& prefix : pieces)
+      for (auto& more : walker.expand(prefix)) longer.push_back(std::move(more));
+    pieces = std::move(longer);
+  }
+  return pieces;
+}
+
+// Hands every network up to the limits of the plan and of the collection to it, of some pieces; when that takes more
+// than max_steps, none at all, and the result says so.
 template <int W>
 WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index, const Plan<W>& plan, bool by_class,
                          const std::vector<int>& rank, Collection& collection, std::uint64_t max_steps,
-                         unsigned n_threads, const Watch& watch) {
+                         PieceRange range, unsigned n_threads, const Watch& watch) {
   StepCount steps(max_steps);
   StopFlag stop;
   const unsigned n_workers = std::max(1u, n_threads);
@@ -442,33 +471,37 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
     recorders.emplace_back(choices, index, by_class, rank, collection);
     walkers.emplace_back(choices, plan, by_class, rank, collection, recorders.back(), steps, stop);
   }
-  using Prefix = typename DepthFirst<W>::Prefix;
-  std::vector<Prefix> tasks(1);
-  const std::size_t n_wanted = 256;  // does not depend on the threads, nor do the results
-  for (int depth = 0; depth < choices.n() && tasks.size() < n_wanted && !tasks.empty(); ++depth) {
-    std::vector<Prefix> longer;
-    for (const Prefix& prefix : tasks)
-      for (Prefix& more : walkers[0].expand(prefix)) longer.push_back(std::move(more));
-    tasks = std::move(longer);
-  }
+  const auto pieces = walk_pieces(walkers[0], choices.n());
+  const std::size_t last = std::min(range.last, pieces.size()), first = std::min(range.first, last);
   auto hand_in = [&] {
     for (DepthFirst<W>& walker : walkers) walker.hand_in();
     for (Recorder<W>& recorder : recorders) recorder.flush();
   };
   std::atomic<std::size_t> n_done{0};
   try {
-    run_tasks(tasks.size(), n_workers, watch, stop, [&](std::size_t task, unsigned worker, PartDone&) {
-      walkers[worker].run(tasks[task]);
+    run_tasks(last - first, n_workers, watch, stop, [&](std::size_t task, unsigned worker, PartDone&) {
+      walkers[worker].run(pieces[first + task]);
       ++n_done;
     });
   } catch (const GaveUp&) {
-    return {false, steps.count(), double(n_done.load()) / double(tasks.size())};
+    return {false, steps.count(), double(n_done.load()) / double(last - first)};
   } catch (const Stopped&) {
     hand_in();
     throw;
   }
   hand_in();
   return {true, steps.count(), 1.0};
+}
+
+// How many pieces a walk is cut into.
+template <int W>
+std::size_t count_pieces(const Choices<W>& choices, const ChoiceIndex<W>& index, const Plan<W>& plan, bool by_class,
+                         const std::vector<int>& rank, Collection& collection) {
+  StepCount steps(~std::uint64_t(0));
+  StopFlag stop;
+  Recorder<W> recorder(choices, index, by_class, rank, collection);
+  DepthFirst<W> walker(choices, plan, by_class, rank, collection, recorder, steps, stop);
+  return walk_pieces(walker, choices.n()).size();
 }
 
 }  // namespace credibn

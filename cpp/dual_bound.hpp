@@ -37,11 +37,9 @@ DualBound dual_bound(const Choices<W>& choices, const std::uint8_t* alive, const
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = multipliers[r];
     if (!(y > 0) || !std::isfinite(y)) continue;  // any others are valid: a solver's trouble costs no network
-    int largest = std::abs(rows[r]->rhs);
-    for (int coefficient : rows[r]->coefficients) largest = std::max(largest, std::abs(coefficient));
     for (std::size_t k = 0; k < rows[r]->at.size(); ++k) bound.reduced[rows[r]->at[k]] -= y * rows[r]->coefficients[k];
     bound.lower += y * rows[r]->rhs;
-    magnitude += y * largest * choices.n();
+    magnitude += y * rows[r]->magnitude() * choices.n();
   }
   for (int v = 0; v < choices.n(); ++v) {
     const auto begin = bound.reduced.begin() + std::ptrdiff_t(choices.first(v));

@@ -16,19 +16,58 @@
 
 namespace credibn {
 
+// The half row of the sum of some rows and of the equations of some nodes. Any rows and nodes give a valid one.
+template <int W>
+Row half_row(const Choices<W>& choices, const std::vector<const Row*>& rows, const std::vector<int>& equations) {
+  std::vector<int> coefficients(choices.size(), 0);
+  int rhs = 0;
+  for (const Row* row : rows) {
+    for (std::size_t k = 0; k < row->at.size(); ++k) coefficients[row->at[k]] += row->coefficients[k];
+    rhs += row->rhs;
+  }
+  for (int v : equations) {
+    for (std::size_t k = 0; k < choices.size(v); ++k) ++coefficients[choices.first(v) + k];
+    ++rhs;
+  }
+  const auto half_up = [](int value) { return (value + 1) >> 1; };  // also below 0
+  Row half;
+  half.rhs = half_up(rhs);
+  for (int v = 0; v < choices.n(); ++v) {
+    int least = std::numeric_limits<int>::max();
+    for (std::size_t k = 0, at = choices.first(v); k < choices.size(v); ++k, ++at)
+      least = std::min(least, half_up(coefficients[at]));
+    for (std::size_t k = 0, at = choices.first(v); k < choices.size(v); ++k, ++at) {
+      const int coefficient = half_up(coefficients[at]) - least;
+      if (coefficient == 0) continue;
+      half.at.push_back(std::uint32_t(at));
+      half.coefficients.push_back(coefficient);
+    }
+    half.rhs -= least;
+  }
+  return half;
+}
+
+// What a half row is made of: rows, by their place among those that were tried, and the nodes whose equations are
+// added.
+struct Half {
+  std::vector<std::uint32_t> rows;
+  std::vector<int> equations;
+};
+
 template <int W>
 class HalfSeparator {
  public:
   // rows: those whose sums are tried; support: the fractional solution, by node.
-  HalfSeparator(const Choices<W>& choices, std::vector<const Row*> rows, const std::vector<Fraction<W>>& support)
-      : choices_(choices), support_(support), n_words_((support.size() + 63) / 64) {
+  HalfSeparator(const Choices<W>& choices, const std::vector<const Row*>& rows, const std::vector<Fraction<W>>& support)
+      : support_(support), n_words_((support.size() + 63) / 64) {
     std::vector<std::uint32_t> slot(choices.size(), kNone);
     mass_.resize(std::size_t(choices.n()));
     for (std::size_t s = 0; s < support.size(); ++s) {
       slot[support[s].at] = std::uint32_t(s);
       mass_[std::size_t(support[s].node)] += support[s].value;
     }
-    for (const Row* row : rows) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const Row* row = rows[r];
       Sum single;
       single.odd.assign(n_words_, 0);
       double activity = 0;
@@ -41,14 +80,14 @@ class HalfSeparator {
       single.slack = std::max(0.0, activity - row->rhs);
       single.is_odd = row->rhs & 1;
       if (single.slack >= kMostSlack) continue;
-      single.members = {std::uint32_t(rows_.size())};
-      rows_.push_back(row);
+      single.members = {std::uint32_t(places_.size())};
+      places_.push_back(std::uint32_t(r));
       singles_.push_back(std::move(single));
     }
   }
 
-  // At most max_rows rows violated by more than `least`.
-  std::vector<Row> find(std::size_t max_rows, double least) {
+  // At most max_rows half rows violated by more than `least`.
+  std::vector<Half> find(std::size_t max_rows, double least) {
     violated_.clear();
     least_ = least;
     std::vector<std::size_t> columns(support_.size());
@@ -62,8 +101,13 @@ class HalfSeparator {
       eliminate(columns);
     }
     keep_best(violated_, max_rows);
-    std::vector<Row> found;
-    for (const Sum& sum : violated_) found.push_back(row_of(sum));
+    std::vector<Half> found;
+    for (Sum& sum : violated_) {
+      Half half;
+      for (std::uint32_t r : sum.members) half.rows.push_back(places_[r]);
+      evaluate(sum, &half.equations);
+      found.push_back(std::move(half));
+    }
     return found;
   }
 
@@ -171,41 +215,9 @@ class HalfSeparator {
     sums.erase(std::unique(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.members == b.members; }),
                sums.end());
   }
-  Row row_of(Sum sum) {
-    std::vector<int> flips;
-    evaluate(sum, &flips);
-    std::vector<int> coefficients(choices_.size(), 0);
-    int rhs = 0;
-    for (std::uint32_t r : sum.members) {
-      const Row& row = *rows_[r];
-      for (std::size_t k = 0; k < row.at.size(); ++k) coefficients[row.at[k]] += row.coefficients[k];
-      rhs += row.rhs;
-    }
-    for (int v : flips) {
-      for (std::size_t k = 0; k < choices_.size(v); ++k) ++coefficients[choices_.first(v) + k];
-      ++rhs;
-    }
-    Row half;
-    half.rhs = (rhs + 1) / 2;
-    for (int v = 0; v < choices_.n(); ++v) {
-      int least = std::numeric_limits<int>::max();
-      for (std::size_t k = 0, at = choices_.first(v); k < choices_.size(v); ++k, ++at)
-        least = std::min(least, (coefficients[at] + 1) / 2);
-      for (std::size_t k = 0, at = choices_.first(v); k < choices_.size(v); ++k, ++at) {
-        const int coefficient = (coefficients[at] + 1) / 2 - least;
-        if (coefficient == 0) continue;
-        half.at.push_back(std::uint32_t(at));
-        half.coefficients.push_back(coefficient);
-      }
-      half.rhs -= least;
-    }
-    return half;
-  }
-
-  const Choices<W>& choices_;
   const std::vector<Fraction<W>>& support_;
   std::size_t n_words_;
-  std::vector<const Row*> rows_;
+  std::vector<std::uint32_t> places_;  // of the rows that are tried
   std::vector<Sum> singles_;
   std::vector<double> mass_, odd_mass_;
   std::vector<Sum> violated_;

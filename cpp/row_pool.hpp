@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
@@ -21,17 +22,84 @@ class RowPool {
   // The number of a cluster's row, which is made unless it is there.
   std::int64_t add(const Cluster<W>& cluster) {
     const auto [at, is_new] = clusters_.emplace(cluster, std::int64_t(rows_.size()));
-    if (is_new) append(cluster_row(choices_, cluster));
+    if (is_new) append(cluster_row(choices_, cluster), {cluster, {}, {}});
     return at->second;
   }
-  std::int64_t add(Row&& row) {
+  // The number of the half row of some rows of the pool and some nodes' equations.
+  std::int64_t add_half(std::vector<std::int64_t> sources, std::vector<int> equations) {
+    std::vector<const Row*> rows;
+    for (std::int64_t id : sources) rows.push_back(&rows_[std::size_t(id)]);
+    Row row = half_row(choices_, rows, equations);
     std::uint64_t hash = std::uint64_t(row.rhs);
     for (std::size_t k = 0; k < row.at.size(); ++k)
       hash = (hash ^ (std::uint64_t(row.at[k]) << 8 ^ std::uint64_t(row.coefficients[k]))) * 0xff51afd7ed558ccdULL;
     const auto [at, is_new] = halves_.emplace(hash, std::int64_t(rows_.size()));
-    if (is_new) append(std::move(row));
+    if (is_new) append(std::move(row), {{}, std::move(sources), std::move(equations)});
     return at->second;
   }
+
+  // How to make some rows again, elsewhere: for each, in order, either 0, k, the number of the cluster's nodes and the
+  // nodes; or 1, the numbers of rows and of equations of a half row, the rows' places in this list, all of them
+  // earlier, and the nodes. Other rows are listed where these are made of them. `places` are those of the rows asked
+  // for.
+  std::vector<std::int64_t> recipes(const std::vector<std::int64_t>& ids, std::vector<std::int64_t>& places) const {
+    std::vector<char> is_needed(rows_.size(), 0);
+    for (std::int64_t id : ids) is_needed[std::size_t(id)] = 1;
+    for (std::size_t id = rows_.size(); id-- > 0;)
+      if (is_needed[id])
+        for (std::int64_t source : origins_[id].sources) is_needed[std::size_t(source)] = 1;  // these came before
+    std::vector<std::int64_t> list, place_of(rows_.size());
+    std::int64_t n_listed = 0;
+    for (std::size_t id = 0; id < rows_.size(); ++id) {
+      if (!is_needed[id]) continue;
+      place_of[id] = n_listed++;
+      const Origin& origin = origins_[id];
+      if (origin.sources.empty()) {
+        list.insert(list.end(), {0, origin.cluster.k, origin.cluster.nodes.count()});
+        origin.cluster.nodes.each([&](int v) { list.push_back(v); });
+      } else {
+        list.insert(list.end(), {1, std::int64_t(origin.sources.size()), std::int64_t(origin.equations.size())});
+        for (std::int64_t source : origin.sources) list.push_back(place_of[std::size_t(source)]);
+        list.insert(list.end(), origin.equations.begin(), origin.equations.end());
+      }
+    }
+    places.clear();
+    for (std::int64_t id : ids) places.push_back(place_of[std::size_t(id)]);
+    return list;
+  }
+  // Makes the rows of such a list, and returns their numbers. Whatever the list says, the rows are valid.
+  std::vector<std::int64_t> make(const std::int64_t* list, std::size_t length) {
+    std::vector<std::int64_t> ids;
+    const std::int64_t n = choices_.n();
+    std::size_t at = 0;
+    const auto next = [&](std::int64_t least, std::int64_t most) {
+      if (at >= length || list[at] < least || list[at] > most)
+        throw std::invalid_argument("a recipe of a row is wrong");
+      return list[at++];
+    };
+    while (at < length) {
+      if (next(0, 1) == 0) {
+        const std::int64_t k = next(1, n), count = next(k + 1, n);
+        Cluster<W> cluster{{}, int(k)};
+        for (std::int64_t j = 0; j < count; ++j) cluster.nodes.set(int(next(0, n - 1)));
+        if (cluster.nodes.count() != count) throw std::invalid_argument("a recipe of a row is wrong");
+        ids.push_back(add(cluster));
+      } else {
+        const std::int64_t n_sources = next(1, std::int64_t(ids.size())), n_equations = next(0, n);
+        std::vector<std::int64_t> sources;
+        std::vector<int> equations;
+        for (std::int64_t j = 0; j < n_sources; ++j)
+          sources.push_back(ids[std::size_t(next(0, std::int64_t(ids.size()) - 1))]);
+        for (std::int64_t j = 0; j < n_equations; ++j) equations.push_back(int(next(0, n - 1)));
+        std::int64_t magnitude = n_equations;
+        for (std::int64_t id : sources) magnitude += rows_[std::size_t(id)].magnitude();
+        if (magnitude > 1 << 24) throw std::invalid_argument("a recipe of a row is wrong");  // sums stay in range
+        ids.push_back(add_half(std::move(sources), std::move(equations)));
+      }
+    }
+    return ids;
+  }
+
   std::vector<Fraction<W>> support(const double* values) const {
     std::vector<Fraction<W>> support;
     for (int v = 0; v < choices_.n(); ++v)
@@ -49,23 +117,38 @@ class RowPool {
     }
     return ids;
   }
-  std::vector<std::int64_t> separate_halves(const double* values, const std::vector<const Row*>& rows,
+  // The numbers of up to max_rows violated half rows of the rows with these numbers.
+  std::vector<std::int64_t> separate_halves(const double* values, const std::vector<std::int64_t>& ids,
                                             std::size_t max_rows, double least) {
     const std::vector<Fraction<W>> fractions = support(values);
-    std::vector<std::int64_t> ids;
-    for (Row& row : HalfSeparator<W>(choices_, rows, fractions).find(max_rows, least))
-      ids.push_back(add(std::move(row)));
-    return ids;
+    std::vector<const Row*> rows;
+    for (std::int64_t id : ids) rows.push_back(&rows_[std::size_t(id)]);
+    std::vector<std::int64_t> found;
+    for (Half& half : HalfSeparator<W>(choices_, rows, fractions).find(max_rows, least)) {
+      std::vector<std::int64_t> sources;
+      for (std::uint32_t place : half.rows) sources.push_back(ids[place]);
+      found.push_back(add_half(std::move(sources), std::move(half.equations)));
+    }
+    return found;
   }
 
  private:
-  void append(Row&& row) {
+  // What a row is made of: a cluster; or, for a half row, rows found before it and nodes.
+  struct Origin {
+    Cluster<W> cluster;
+    std::vector<std::int64_t> sources;
+    std::vector<int> equations;
+  };
+
+  void append(Row&& row, Origin&& origin) {
     shift_common(choices_, row);
     rows_.push_back(std::move(row));
+    origins_.push_back(std::move(origin));
   }
 
   const Choices<W>& choices_;
   std::deque<Row> rows_;
+  std::vector<Origin> origins_;
   std::unordered_map<Cluster<W>, std::int64_t, ClusterHash<W>> clusters_;
   std::unordered_map<std::uint64_t, std::int64_t> halves_;
 };

@@ -19,6 +19,7 @@ STAGES = {
     "words": 1,
     "notebook": 2,
     "data": 2,
+    "work": 2,
     "scores": 3,
     "graphs": 4,
     "averaging": 4,
@@ -44,6 +45,7 @@ STAGES = {
     "cli_reproduce": 12,
     "cli_results": 12,
     "cli": 13,
+    "__main__": 14,
 }
 """Each stage may import itself and those with a smaller number; equal numbers do not know each other."""
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))

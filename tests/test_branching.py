@@ -9,8 +9,9 @@ import pytest
 
 import oracle
 from credibn import _core, learn, score_parent_sets
-from credibn.search import branching, integer_program, relaxation
-from credibn.search.branching import Branch, EdgeSplitter
+from credibn.search import branching, exploration, relaxation
+from credibn.search.branching import EdgeSplitter
+from credibn.search.parts import Branch
 from credibn.search.relaxation import Relaxation
 from test_integer_program import (
     TOLERANCE,
@@ -120,13 +121,13 @@ def test_the_side_of_the_least_bound_comes_last():
 @pytest.mark.parametrize("n_tried", [1, 3])
 def test_walks_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
     monkeypatch.setattr(branching, "TRIED_EDGES", n_tried)
-    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", -1.0)
-    monkeypatch.setattr(integer_program, "FIRST_STEPS", 2)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 5)
-    monkeypatch.setattr(integer_program, "STAGE", 4)
-    monkeypatch.setattr(integer_program, "MOST_STEPS", 40)
-    monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(integer_program, "WIDE_GAP", -1.0 if seed % 2 else 1.0)
+    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 2)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 5)
+    monkeypatch.setattr(exploration, "STAGE", 4)
+    monkeypatch.setattr(exploration, "MOST_STEPS", 40)
+    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "WIDE_GAP", -1.0 if seed % 2 else 1.0)
     costs = equivalent_costs(5, np.random.default_rng(seed))
     expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)
     assert sorted(dags_of(search(costs, 4.0), costs)) == sorted(expected)
@@ -137,10 +138,10 @@ def test_walks_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
 def test_a_solver_that_is_cut_short_costs_no_network(seed, n_iterations, monkeypatch):
     monkeypatch.setattr(relaxation, "MOST_ITERATIONS", n_iterations)
     monkeypatch.setattr(relaxation, "TRIAL_ITERATIONS", n_iterations)
-    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", -1.0)
-    monkeypatch.setattr(integer_program, "FIRST_STEPS", 3)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 3)
-    monkeypatch.setattr(integer_program, "STAGE", 1)
+    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 3)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 3)
+    monkeypatch.setattr(exploration, "STAGE", 1)
     costs = equivalent_costs(4, np.random.default_rng(seed))
     expected = oracle.credible_dags(4, costs, 2.0 + TOLERANCE)
     assert sorted(dags_of(search(costs, 2.0), costs)) == sorted(expected)
@@ -148,13 +149,13 @@ def test_a_solver_that_is_cut_short_costs_no_network(seed, n_iterations, monkeyp
 
 @pytest.mark.parametrize("by_class", [False, True])
 def test_wherever_it_is_stopped_the_answer_says_what_is_known(by_class, monkeypatch):
-    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", -1.0)
-    monkeypatch.setattr(integer_program, "FIRST_STEPS", 3)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 3)
-    monkeypatch.setattr(integer_program, "STAGE", 1)
-    monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(integer_program, "BRANCH_ROUNDS", 1)
-    monkeypatch.setattr(integer_program, "CLOSED", -1.0)
+    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 3)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 3)
+    monkeypatch.setattr(exploration, "STAGE", 1)
+    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "BRANCH_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "CLOSED", -1.0)
     costs = equivalent_costs(5, np.random.default_rng(2))
     expected = oracle.credible_dags(5, costs, 5.0 + TOLERANCE)
     optimum = min(oracle.network_cost(dag, costs) for dag in expected)
@@ -192,7 +193,7 @@ def test_a_best_network_whose_class_is_not_in_the_table_is_not_made_up(monkeypat
         self.best_row, self.best_cost = row, float(self.costs[self.offsets[:-1] + row].sum())
         self.collection.know(self.best_cost + self.problem.rounding())
 
-    monkeypatch.setattr(integer_program._Run, "improve", poor)
+    monkeypatch.setattr(exploration.Exploration, "improve", poor)
     n_left_out = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)

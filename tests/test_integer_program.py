@@ -8,7 +8,7 @@ import pytest
 
 import oracle
 from credibn import _core
-from credibn.search import SearchProblem, integer_program
+from credibn.search import SearchProblem, exploration
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.relaxation import Relaxation
 
@@ -128,13 +128,13 @@ def test_classes_equal_brute_force(seed, has_ties):
 @pytest.mark.parametrize("by_subsets", [False, True])
 def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):
     """By branching, or by dynamic programming over what is left open."""
-    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", 100.0 if by_subsets else -1.0)
-    monkeypatch.setattr(integer_program, "FIRST_STEPS", 3)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 3)
-    monkeypatch.setattr(integer_program, "STAGE", 1)
-    monkeypatch.setattr(integer_program, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(integer_program, "BRANCH_ROUNDS", 1)
-    monkeypatch.setattr(integer_program, "CLOSED", -1.0)
+    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", 100.0 if by_subsets else -1.0)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 3)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 3)
+    monkeypatch.setattr(exploration, "STAGE", 1)
+    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "BRANCH_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "CLOSED", -1.0)
     random = np.random.default_rng(seed)
     costs = equivalent_costs(5, random)
     expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)

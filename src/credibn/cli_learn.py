@@ -47,9 +47,12 @@ from credibn.data import Dataset
 from credibn.errors import OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
+from credibn.learning.runs import settle
 from credibn.progress import stage_bars
 from credibn.report import write_learning_page
-from credibn.terminal import holding_interrupts, learned_facts, print_learned
+from credibn.scores.scoring import resolve_threads
+from credibn.terminal import holding_interrupts, learned_facts, print_learned, run_facts
+from credibn.work import Workbench
 
 __all__ = ["kbest", "learn"]
 
@@ -83,7 +86,13 @@ _MaxNetworks = Annotated[int | None, typer.Option(metavar="M", help="Keep at mos
 _MaxClasses = Annotated[int | None, typer.Option(metavar="M", help="Keep this many classes, and ties with the last.")]
 _Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="DIR", help="Folder for result.credibn, summary.json and report.html."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Folder for result.credibn, summary.json, run.json and report.html. A long run keeps there what it has "
+        "done: after a kill, or a limit of time, the same command goes on.",
+    ),
 ]
 
 
@@ -136,12 +145,13 @@ def learn(
         max_states=max_states,
     )
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    _prepare_folder(out)
+    bench = _prepare_folder(out, threads)
     reading = time.perf_counter() - started
     with stage_bars() as progress:
         found = find_credible_set(
             **source,
             **searching,
+            checkpoint=bench,
             bayes_factor=bayes_factor,
             epsilon=epsilon,
             ratio=ratio,
@@ -149,7 +159,8 @@ def learn(
             max_classes=max_classes,
             progress=progress,
         )
-    _finish(found, source.get("data"), reading, started, out, as_json)
+    found = replace(found, settings={**found.settings, "time_limit": time_limit})
+    _finish(found, source.get("data"), reading, started, out, bench, as_json)
 
 
 def kbest(
@@ -198,12 +209,13 @@ def kbest(
         max_states=max_states,
     )
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    _prepare_folder(out)
+    bench = _prepare_folder(out, threads)
     reading = time.perf_counter() - started
     with stage_bars() as progress:
         find = k_best_classes if classes else k_best_networks
-        found = find(k=k, **source, **searching, progress=progress)
-    _finish(found, source.get("data"), reading, started, out, as_json)
+        found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
+    found = replace(found, settings={**found.settings, "time_limit": time_limit})
+    _finish(found, source.get("data"), reading, started, out, bench, as_json)
 
 
 def _searching(
@@ -228,40 +240,60 @@ def _searching(
     }
 
 
-def _prepare_folder(out: Path | None) -> None:
-    """Make the folder and try to write to it: what would fail does so before the work."""
+def _prepare_folder(out: Path | None, threads: int | None) -> Workbench | None:
+    """Make the folder and try to write to it: what would fail does so before the work.
+
+    Returns the workbench that keeps in it what a long run has done.
+    """
     if out is None:
-        return
+        return None
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
         raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+    bench = Workbench(n_threads=resolve_threads(threads), folder=out / "checkpoint")
+    for left_by_a_kill in out.glob(".credibn-*.tmp"):
+        left_by_a_kill.unlink(missing_ok=True)
+    if bench.was_begun:
+        typer.echo(f"going on with what {out / 'checkpoint'} keeps", err=True)
+    return bench
 
 
 def _finish(
-    found: CredibleSet, data: Dataset | None, reading: float, started: float, out: Path | None, as_json: bool
+    found: CredibleSet,
+    data: Dataset | None,
+    reading: float,
+    started: float,
+    out: Path | None,
+    bench: Workbench | None,
+    as_json: bool,
 ) -> None:
     """Write and print what was found, and end with the status that says whether it is complete."""
     with holding_interrupts():  # what was found is worth more than a quick end
-        seconds = _write_and_print(found, reading, started, out, as_json)
+        _write_and_print(found, reading, started, out, as_json)
     if out is not None:
         try:
-            write_learning_page(replace(found, timings=seconds), out / "report.html", data)
+            write_learning_page(replace(found, engine="", timings={}, statistics={}), out / "report.html", data)
         except KeyboardInterrupt:
             message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
             typer.echo(message, err=True)
             raise typer.Exit(_INTERRUPTED) from None
         typer.echo(f"report: {out / 'report.html'}", err=True)
+    if bench is not None and out is not None:
+        settle(bench, found.stopped_because)
+        if any((folder := out / "checkpoint").glob("*")):
+            typer.echo(f"{folder} keeps what is done: the same command goes on from there", err=True)
     if not found.complete:
         raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)
 
 
-def _write_and_print(
-    found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool
-) -> dict[str, float]:
-    """Write the result and its summary, print what was found, and return the seconds of each stage."""
+def _write_and_print(found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool) -> None:
+    """Write the result and its summary, and print what was found.
+
+    What differs from run to run goes to a file of its own: all others have the same bytes for the same question.
+    """
     if out is not None:
         found.save(out / "result.credibn")
     seconds = {
@@ -269,7 +301,7 @@ def _write_and_print(
         "read": reading + found.timings["read"],
         "total": time.perf_counter() - started,
     }
-    facts = learned_facts(found, seconds)
+    facts, how_it_went = learned_facts(found), run_facts(found, seconds)
     if out is not None:
         more = {
             "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
@@ -281,16 +313,19 @@ def _write_and_print(
             "names": found.names,
             "settings": dict(found.settings),
             "provenance": dict(found.provenance),
-            "statistics": dict(found.statistics),
         }
-        with replacing(out / "summary.json") as sink:
-            sink.write((json.dumps({**facts, **more}, indent=1) + "\n").encode())
+        _write_json(out / "summary.json", {**facts, **more})
+        _write_json(out / "run.json", {**how_it_went, "statistics": dict(found.statistics)})
     if as_json:
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps({**facts, **how_it_went}))
     else:
         print_learned(found)
         if out is not None:
             typer.echo(f"written to {out}")
     if not found.complete:
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
-    return seconds
+
+
+def _write_json(path: Path, facts: dict[str, Any]) -> None:
+    with replacing(path) as sink:
+        sink.write((json.dumps(facts, indent=1) + "\n").encode())

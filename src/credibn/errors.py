@@ -13,6 +13,7 @@ __all__ = [
     "OptionError",
     "TimeLimitError",
     "TooLargeError",
+    "WorkerError",
 ]
 
 
@@ -38,6 +39,10 @@ class TooLargeError(CredibnError):
 
 class TimeLimitError(CredibnError):
     """The time limit struck before anything exact could be said; there is no partial result."""
+
+
+class WorkerError(CredibnError):
+    """The executor that was given lost a worker, so that the work could not be finished."""
 
 
 class CredibnWarning(UserWarning):

@@ -39,6 +39,7 @@ __all__ = [
     "print_result",
     "print_summary",
     "probability_text",
+    "run_facts",
     "table_text",
     "warnings_as_lines",
 ]
@@ -139,7 +140,7 @@ def print_result(
     _print_table(("variable", "candidates", "best score", "best parents"), rows, right=(1, 2))
 
 
-def learned_facts(credible: CredibleSet, seconds: Mapping[str, float]) -> dict[str, Any]:
+def learned_facts(credible: CredibleSet) -> dict[str, Any]:
     """Return what a search found as one JSON object."""
     scoring = credible.score_table.provenance
     facts = {
@@ -154,13 +155,19 @@ def learned_facts(credible: CredibleSet, seconds: Mapping[str, float]) -> dict[s
         "posterior_share": credible.posterior_share,
         "complete": credible.complete,
         "stopped_because": credible.stopped_because,
-        "engine": credible.engine,
-        "seconds": {stage: round(time_taken, 6) for stage, time_taken in seconds.items()},
-        "peak_memory_mb": _peak_memory_mb(),
     }
     if credible.n_requested is not None:
         facts["n_tied_at_boundary"] = credible.n_tied_at_boundary
     return facts
+
+
+def run_facts(credible: CredibleSet, seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return how a search went as one JSON object."""
+    return {
+        "engine": credible.engine,
+        "seconds": {stage: round(time_taken, 6) for stage, time_taken in seconds.items()},
+        "peak_memory_mb": _peak_memory_mb(),
+    }
 
 
 def _peak_memory_mb() -> float | None:

@@ -69,7 +69,8 @@ class CredibleSet:
     unexplored_bound : float or None
         No network that scores above this is missing; None when complete.
     engine : str
-        The search engine that was used.
+        The search engine that was used; empty where a set was read from a file, which does not tell how the search
+        went: neither engine, nor timings, nor statistics.
     n_requested : int or None
         The k of the k best.
     n_tied_at_boundary : int or None
@@ -98,7 +99,7 @@ class CredibleSet:
     optimal_score: float
     epsilon: float
     complete: bool
-    engine: str
+    engine: str = ""
     stopped_because: str | None = None
     unexplored_bound: float | None = None
     n_requested: int | None = None

@@ -27,8 +27,8 @@ from credibn.search import exact_scores, tolerance_of
 
 __all__ = ["read_credible_set", "write_credible_set"]
 
-_VERSION = 2
-"""Version 1 knew no total mass; it is still read."""
+_VERSION = 3
+"""Version 1 knew no total mass; versions 1 and 2 told how the search went. Both are still read."""
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS = {
@@ -48,21 +48,22 @@ _FACTS = (
     "optimal_score",
     "epsilon",
     "complete",
-    "engine",
     "stopped_because",
     "unexplored_bound",
     "n_requested",
     "n_tied_at_boundary",
     "log_total_mass",
-    "timings",
     "settings",
     "provenance",
-    "statistics",
 )
+_HOW_IT_WENT = ("engine", "timings", "statistics")
 
 
 def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None:
-    """Write a set, all or nothing: a failure leaves no file, and an older file as it was."""
+    """Write a set, all or nothing: a failure leaves no file, and an older file as it was.
+
+    How the search went (engine, timings, statistics) is not written: the same result gives the same bytes.
+    """
     table, rows = credible.score_table, credible.rows
     arrays: dict[str, NDArray[Any]] = {
         "offsets": table.offsets,
@@ -82,16 +83,13 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         "optimal_score": credible.optimal_score,
         "epsilon": credible.epsilon,
         "complete": credible.complete,
-        "engine": credible.engine,
         "stopped_because": credible.stopped_because,
         "unexplored_bound": "unbounded" if bound == math.inf else bound,
         "n_requested": credible.n_requested,
         "n_tied_at_boundary": credible.n_tied_at_boundary,
         "log_total_mass": credible.log_total_mass,
-        "timings": dict(credible.timings),
         "settings": dict(credible.settings),
         "provenance": dict(credible.provenance),
-        "statistics": dict(credible.statistics),
     }
     schema = _schema().with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
@@ -149,10 +147,10 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
 def _facts(path: Path, schema: Any) -> dict[str, Any]:
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.credible_set")
-    if version not in (b"1", str(_VERSION).encode()):
+    if version not in (b"1", b"2", str(_VERSION).encode()):
         found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
         raise FileFormatError(
-            f"{path}: expected version 1 or {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
+            f"{path}: expected version 1 to {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
     if not schema.equals(_schema(), check_metadata=False):
         raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
@@ -162,9 +160,10 @@ def _facts(path: Path, schema: Any) -> dict[str, Any]:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
     if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
-    if not isinstance(facts, dict) or set(facts) != set(_FACTS):
-        missing = sorted(set(_FACTS) ^ set(facts)) if isinstance(facts, dict) else list(_FACTS)
-        raise FileFormatError(f"{path}: expected the facts {', '.join(_FACTS)}; missing or unknown: {missing}")
+    expected = _FACTS if version == str(_VERSION).encode() else (*_FACTS, *_HOW_IT_WENT)
+    if not isinstance(facts, dict) or set(facts) != set(expected):
+        missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
+        raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")
     for name, value in facts.items():
         if not _is_of_kind(name, value):
             raise FileFormatError(f"{path}: the fact {name!r} cannot be {value!r:.80}")
@@ -249,6 +248,7 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
         rows=rows,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
         **{name: facts[name] for name in _FACTS[4:] if name != "unexplored_bound"},
+        **{name: facts[name] for name in _HOW_IT_WENT if name in facts},
     )
     if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:
         raise FileFormatError(

@@ -5,11 +5,12 @@ be said yet, so a time limit raises an error.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.options import Edges, Progress, resolve_count, resolve_gap
+from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count, resolve_gap
 from credibn.learning.runs import collect, find, nothing_known, start, within_limits
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import epsilon_of_ratio, resolve_ratio
@@ -41,6 +42,8 @@ def learn(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     **read_options: Any,
 ) -> CredibleSet:
@@ -81,6 +84,12 @@ def learn(
         Bytes, or text such as "4G" (GiB), for the engine and what it finds.
     n_threads : int, optional
         All cores by default; the result is the same for any number.
+    executor : concurrent.futures.Executor, optional
+        Does the work in pieces, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
+        loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
+    checkpoint : path of a folder, optional
+        Keeps what is done from time to time, all or nothing. After a kill the same call with the same folder goes on
+        from there and gives the same answer; after a limit of time too. Removed when the work is over.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a
@@ -139,6 +148,8 @@ def learn(
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_threads=n_threads,
+        executor=executor,
+        checkpoint=checkpoint,
         progress=progress,
     )
     if gap is None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
@@ -13,6 +14,7 @@ from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 from credibn.scores.scoring import resolve_threads
 from credibn.search.watching import Watch
+from credibn.work import Workbench
 
 __all__ = ["exact_posterior", "find_log_total_mass"]
 
@@ -37,6 +39,7 @@ def exact_posterior(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **read_options: Any,
 ) -> Posterior:
@@ -56,6 +59,8 @@ def exact_posterior(
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
         For scoring; the sum takes one.
+    executor : concurrent.futures.Executor, optional
+        For scoring, as for `learn`.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False.
 
@@ -89,7 +94,7 @@ def exact_posterior(
     3  (X0, X2)        0.011
     """
     clock, watch = Clock(), Watch(progress, resolve_seconds(time_limit))
-    max_bytes = resolve_bytes(memory_limit)
+    max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
     scoring = {
         "score": score,
         "equivalent_sample_size": equivalent_sample_size,
@@ -106,8 +111,9 @@ def exact_posterior(
         reading=read_options,
         watch=watch,
         clock=clock,
-        n_threads=resolve_threads(n_threads),
+        n_threads=threads,
         max_bytes=max_bytes,
+        bench=Workbench(executor, threads),
     )
     return _posterior(source, marginals, watch, clock, max_bytes)
 

@@ -6,13 +6,14 @@ within a small epsilon, and double it until enough was found, so only as much is
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from os import PathLike
 from typing import Any, Literal
 
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_networks, count_at_least, expand
 from credibn.errors import OptionError
-from credibn.learning.options import Edges, Progress, resolve_count
+from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count
 from credibn.learning.runs import Answer, Run, collect, find, start, why_stopped
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import DEFAULT_BAYES_FACTOR
@@ -93,6 +94,8 @@ def _k_best(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     **read_options: Any,
 ) -> CredibleSet:
@@ -122,6 +125,8 @@ def _k_best(
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_threads=n_threads,
+        executor=executor,
+        checkpoint=checkpoint,
         progress=progress,
     )
     answer, reason = _grow(run, kind, int(k))

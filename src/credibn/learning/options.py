@@ -3,7 +3,9 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,16 @@ from credibn.checks import whole_number
 from credibn.errors import OptionError
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
+from credibn.work import Workbench
 
 __all__ = [
+    "Checkpoint",
     "Edges",
     "Progress",
     "as_json",
     "as_lists",
     "check_flag",
+    "open_bench",
     "resolve_bytes",
     "resolve_count",
     "resolve_gap",
@@ -27,6 +32,8 @@ __all__ = [
 
 Edges = Iterable[tuple[str, str] | str]
 Progress = Callable[[str, float], bool | None]
+Checkpoint = str | PathLike[str] | Workbench
+"""A folder; or, of callers who have more to do before the work is over, the workbench itself."""
 
 
 def resolve_gap(bayes_factor: float | None, epsilon: float | None, ratio: float | None) -> float | None:
@@ -73,6 +80,17 @@ def resolve_bytes(memory_limit: int | str | None) -> int | None:
     if value is None or value < 1:
         raise OptionError(f"memory_limit is {memory_limit!r}; give bytes, or text such as '500M' or '4G'")
     return value
+
+
+def open_bench(executor: Executor | None, checkpoint: Checkpoint | None, n_threads: int) -> Workbench:
+    """Return the workbench that the options `executor` and `checkpoint` name."""
+    if isinstance(checkpoint, Workbench):
+        if executor is not None:
+            raise OptionError("executor was given beside a workbench, which has its own; give it to the workbench")
+        return checkpoint
+    if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
+        raise OptionError(f"checkpoint is {checkpoint!r:.80}; give the path of a folder")
+    return Workbench(executor, n_threads, None if checkpoint is None else Path(checkpoint))
 
 
 def check_flag(option: str, value: object) -> None:

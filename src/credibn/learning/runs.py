@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -10,7 +11,16 @@ from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_classes, best_networks, group, parent_set_outside
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import find_log_total_mass
-from credibn.learning.options import Progress, as_json, as_lists, check_flag, resolve_bytes, resolve_seconds
+from credibn.learning.options import (
+    Checkpoint,
+    Progress,
+    as_json,
+    as_lists,
+    check_flag,
+    open_bench,
+    resolve_bytes,
+    resolve_seconds,
+)
 from credibn.learning.score_source import Clock, ScoreSource, open_source
 from credibn.posterior import estimate_posterior
 from credibn.scores import ScoreTable
@@ -26,8 +36,20 @@ from credibn.search import (
     tolerance_of,
 )
 from credibn.search.watching import Watch
+from credibn.work import Workbench
 
-__all__ = ["FEWEST_ROWS", "Answer", "Run", "collect", "find", "nothing_known", "start", "why_stopped", "within_limits"]
+__all__ = [
+    "FEWEST_ROWS",
+    "Answer",
+    "Run",
+    "collect",
+    "find",
+    "nothing_known",
+    "settle",
+    "start",
+    "why_stopped",
+    "within_limits",
+]
 
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
@@ -47,6 +69,8 @@ class Run:
     posterior_share: bool | None
     max_bytes: int | None
     n_threads: int
+    bench: Workbench
+    owns_bench: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +111,8 @@ def start(
     time_limit: float | None,
     memory_limit: int | str | None,
     n_threads: int | None,
+    executor: Executor | None,
+    checkpoint: Checkpoint | None,
     progress: Progress | None,
 ) -> Run:
     """Check the options, echo them, and open the source of scores; the clock starts here."""
@@ -96,6 +122,7 @@ def start(
     watch = Watch(progress, resolve_seconds(time_limit))
     listed = {name: as_lists(value) for name, value in scoring.items()}
     max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
+    bench = open_bench(executor, checkpoint, threads)
     source = open_source(
         data,
         scores,
@@ -105,6 +132,7 @@ def start(
         clock=clock,
         n_threads=threads,
         max_bytes=max_bytes,
+        bench=bench,
     )
     if posterior_share:
         estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
@@ -121,11 +149,23 @@ def start(
         "max_classes": max_classes,
         "time_limit": time_limit,
         "memory_limit": memory_limit,
-        "n_threads": threads,
         **reading,
     }
     plain = {name: as_json(value) for name, value in echoed.items()}
-    return Run(source, watch, clock, plain, score_equivalent, unit, engine, posterior_share, max_bytes, threads)
+    return Run(
+        source,
+        watch,
+        clock,
+        plain,
+        score_equivalent,
+        unit,
+        engine,
+        posterior_share,
+        max_bytes,
+        threads,
+        bench,
+        owns_bench=bench is not checkpoint,
+    )
 
 
 def find(
@@ -161,6 +201,8 @@ def _search(
         n_threads=run.n_threads,
         watch=run.watch,
         follow=run.watch.follow,
+        seconds_left=run.watch.seconds_left,
+        bench=run.bench,
     )
     engine = choose_engine(problem, run.engine)
     with run.clock.stage("search"), run.watch.heeding_interrupts():
@@ -231,6 +273,14 @@ def why_stopped(run: Run, found: Found) -> str | None:
     return run.watch.reason or "memory_limit" if found.stopped else None
 
 
+def settle(bench: Workbench, reason: str | None) -> None:
+    """Remove what was kept, unless the same call may go on from there: after a limit of time or memory, or Ctrl-C."""
+    if reason in ("time_limit", "memory_limit", "interrupted"):
+        bench.close()
+    else:
+        bench.forget()
+
+
 def _first_missing(rows: Rows, kept: Rows) -> float:
     if kept.n_networks == rows.n_networks:
         return -math.inf
@@ -254,6 +304,8 @@ def collect(
     settings = dict(run.settings)
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
+    if run.owns_bench:
+        settle(run.bench, reason)
     return CredibleSet(
         score_table=table,
         rows=rows,

@@ -18,6 +18,7 @@ from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores, score_parent_sets
 from credibn.scores.scoring import count_allowed_sets, resolve_score
 from credibn.search.watching import Watch
+from credibn.work import Workbench
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
 
@@ -79,6 +80,7 @@ def open_source(
     clock: Clock,
     n_threads: int,
     max_bytes: int | None,
+    bench: Workbench,
 ) -> ScoreSource:
     """Return the source of scores that the options of `learn` name.
 
@@ -94,7 +96,7 @@ def open_source(
     if (data is None) is (scores is None):
         raise OptionError("give either data or scores; " + ("both were given" if data is not None else "neither was"))
     if scores is None:
-        return _FromData(data, scoring, reading, watch, clock, n_threads, max_bytes)
+        return _FromData(data, scoring, reading, watch, clock, n_threads, max_bytes, bench)
     default = {"score": "bic"}
     given = [name for name, value in scoring.items() if value is not None and value != default.get(name)]
     if given or reading:
@@ -155,9 +157,10 @@ class _FromData:
         clock: Clock,
         n_threads: int,
         max_bytes: int | None,
+        bench: Workbench,
     ) -> None:
         self._scoring, self._watch, self._clock = dict(scoring), watch, clock
-        self._n_threads, self._max_bytes = n_threads, max_bytes
+        self._n_threads, self._max_bytes, self._bench = n_threads, max_bytes, bench
         self._table: ScoreTable | None = None
         columns = resolve_score(scoring["score"], scoring["equivalent_sample_size"]).columns
         options = dict(reading) if isinstance(data, Dataset) else {"columns": columns, **reading}
@@ -187,6 +190,7 @@ class _FromData:
                     **self._scoring,
                     epsilon=epsilon,
                     n_threads=self._n_threads,
+                    workbench=self._bench,
                     progress=lambda fraction: self._watch("score", fraction),
                 )
         except KeyboardInterrupt:

@@ -30,15 +30,17 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
         ("Constraints", as_text(constraints) if constraints else "none"),
         ("Prior", as_text(scoring.get("prior", "unknown"))),
         ("Candidates", surviving_candidates(result.score_table)),
-        ("Search engine", result.engine),
         ("Searched for", str(result.provenance.get("unit", "unknown"))),
     ]
+    if result.engine:
+        lines.append(("Search engine", result.engine))
     if result.timings:
         lines.append(("Seconds", "; ".join(f"{stage}: {taken:.3f}" for stage, taken in result.timings.items())))
     given = {name: value for name, value in result.settings.items() if value is not None}
+    if result.statistics:
+        lines.append(("Counted by the engine", as_text(dict(result.statistics))))
     lines += [
         ("Options given or by default", as_text(given) or "unknown"),
-        ("Counted by the engine", as_text(dict(result.statistics)) or "nothing"),
         ("Version of credibn", str(result.provenance.get("version", "unknown"))),
     ]
     return lines

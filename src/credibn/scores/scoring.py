@@ -67,6 +67,7 @@ def score_parent_sets(
     prior: StructurePrior | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
+    workbench: Any = None,
     progress: Callable[[float], bool | None] | None = None,
     **read_options: Any,
 ) -> ScoreTable:

@@ -7,31 +7,18 @@ on it. Any edge that some open candidates have and others have not is a valid ch
 """
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.search.parts import Branch
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 
-__all__ = ["Branch", "EdgeSplitter"]
+__all__ = ["EdgeSplitter"]
 
 TRIED_EDGES = 16
 LEAST_GAIN = 1e-3
 """A side that gains nothing must not hide what the other gains."""
-
-
-@dataclass(eq=False)
-class Branch:
-    """A part of the problem: the candidates still open, a bound on its networks and the rows it is made of.
-
-    `share` is a guess at how much of the whole this is.
-    """
-
-    is_open: Flags
-    lower: float
-    rows: Positions
-    share: float
 
 
 class EdgeSplitter:

@@ -14,9 +14,12 @@ what costs at most OPT + epsilon + tolerance, and every score that leaves this p
 (`exact_scores`).
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
 from typing import Literal, Protocol
 
 import numpy as np
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable
+from credibn.work import Workbench
 
 __all__ = [
     "Engine",
@@ -69,6 +73,10 @@ class Tally:
     bound: float = math.inf
 
 
+def _without_end() -> float | None:
+    return None
+
+
 def _unheard(count: Callable[[], Tally]) -> None:
     pass
 
@@ -98,6 +106,10 @@ class SearchProblem:
         Called a few times per second with the name of the stage and the fraction done; returns whether to go on.
     follow : callable
         Told by an engine how to count what it has found so far; it is counted only where someone looks.
+    seconds_left : callable
+        Returns the seconds that are left, or None without a time limit.
+    bench : Workbench
+        Where parts of the search are done and kept, by engines that can cut it.
     """
 
     names: tuple[str, ...]
@@ -113,6 +125,18 @@ class SearchProblem:
     n_threads: int = 1
     watch: Callable[[str, float], bool] = _go_on
     follow: Callable[[Callable[[], Tally]], None] = _unheard
+    seconds_left: Callable[[], float | None] = _without_end
+    bench: Workbench = field(default_factory=Workbench)
+
+    @cached_property
+    def question(self) -> str:
+        """All that the answer depends on, for what is kept of it."""
+        content = hashlib.sha256()
+        for array in (self.offsets, self.costs, self.masks):
+            content.update(np.ascontiguousarray(array).tobytes())
+        quotas = self.max_rows, self.max_networks, self.max_bytes
+        asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas
+        return f"search {version('credibn')} {content.hexdigest()} {asked}"
 
     @property
     def n_variables(self) -> int:
@@ -275,6 +299,8 @@ def make_problem(
     max_bytes: int | None = None,
     n_threads: int = 1,
     watch: Callable[[str, float], bool] = _go_on,
+    seconds_left: Callable[[], float | None] = _without_end,
+    bench: Workbench | None = None,
     follow: Callable[[Callable[[], Tally]], None] = _unheard,
 ) -> SearchProblem:
     """Return the search problem of a score table.
@@ -310,6 +336,8 @@ def make_problem(
         n_threads=n_threads,
         watch=watch,
         follow=follow,
+        seconds_left=seconds_left,
+        bench=Workbench() if bench is None else bench,
     )
 
 

@@ -43,6 +43,10 @@ class Watch:
         """Take note of how to count what the search at hand has found so far; None once it is over."""
         self._count = count
 
+    def seconds_left(self) -> float | None:
+        """Return how long the work may go on; None without a limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to go on."""
         try:

@@ -1,0 +1,6 @@
+"""``python -m credibn``: the command line of this very interpreter."""
+
+from credibn.cli import main
+
+if __name__ == "__main__":
+    main()

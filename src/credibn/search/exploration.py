@@ -1,0 +1,384 @@
+"""All credible networks by integer programming, for more nodes than dynamic programming can take.
+
+Binary x(i, P) says that node i takes parent set P (Jaakkola et al. 2010; Cussens 2011). The relaxation is tightened
+by cluster rows and by half rows, until its multipliers leave few candidates within the limit, best cost + epsilon.
+Then the networks are enumerated depth first, with the reduced costs as bounds. Where that takes too many steps, the
+candidates that are left are searched by dynamic programming over subsets if there are few enough nodes; otherwise an
+edge is fixed to be in the network or not (``branching.py``), and each branch is tightened and enumerated on its own.
+The branches share no network and together hold all.
+
+Every bound is recomputed by the compiled core from the solver's multipliers (``cpp/dual_bound.hpp``), so that neither
+completeness nor the proof of the optimum rests on the solver. Cost: a few linear programs where the relaxation
+closes the gap, which is usual; exponential in the worst case.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.search.branching import EdgeSplitter
+from credibn.search.checkpoints import Checkpoints
+from credibn.search.dynamic_programming import estimate_subsets, search_subsets
+from credibn.search.memory import within_memory
+from credibn.search.parts import Branch, Walk, pack, unpack
+from credibn.search.problem import Found, SearchProblem
+from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
+from credibn.work import Arrays
+
+__all__ = ["Exploration", "Statistics"]
+
+SEED = 1
+EFFORT = 2_000
+"""How often the search for a first network looks at each candidate, for each node: some tenths of a second in all."""
+MOST_EFFORT = 2_000_000_000
+LARGEST_K = 3
+LEAST_VIOLATION = 0.01
+NEW_ROWS = 150
+NEW_HALVES = 100
+"""Fewer than cluster rows at a time: they have many entries."""
+CLOSED = 1e-7
+"""A gap that no further row can close in a way that matters."""
+POSITIVE = 1e-7
+"""Values of a fractional solution above this are not rounding."""
+FIRST_STEPS = 3_000
+STAGE = 30
+"""How many times more steps the next walk may take; it is begun if the last came at least so far."""
+MOST_STEPS = 3_000_000
+"""Of a walk with a cap, which keeps what it finds for itself until it is over."""
+STEPS_BEFORE_SPREADING = 100_000
+WIDE_GAP = 1.0
+"""Times epsilon: with a wider gap, spreading does not pay."""
+FIRST_SHARE = 0.02
+MOST_SHARE = 0.5
+SPREAD_ROUNDS = 15
+MOST_SPREAD = 5_000
+"""With more open candidates than this, spreading costs more than it brings."""
+ROOT_ROUNDS = 400
+MOST_SUBSET_SECONDS = 1800.0
+"""Beyond this, a gap that the root leaves is closed by branching."""
+BRANCH_ROUNDS = 6
+WALK_PARTS = 64
+"""A walk without a cap is cut into so many parts where parts are kept or handed out."""
+
+
+@dataclass
+class Statistics:
+    """How the search went: gaps are best known cost minus proven bound, at the root, without and with rows."""
+
+    gap_before: float | None = None
+    gap_after: float | None = None
+    n_rows: int = 0
+    n_candidates: int = 0
+    n_rounds: int = 0
+    n_branches: int = 0
+    n_steps: int = 0
+    is_by_subsets: bool = False
+
+
+@dataclass
+class Exploration:
+    """A search on its way: the networks up to a limit, branch by branch."""
+
+    asked_for: SearchProblem
+    collection: "_core.Collection"
+    cuts_walks: bool = False
+    statistics: Statistics = field(default_factory=Statistics)
+    is_stopped: bool = False
+
+    def __post_init__(self) -> None:
+        self.offsets, self.costs, self.masks = self.asked_for.offsets, self.asked_for.costs, self.asked_for.masks
+        self.watch = self.asked_for.watch
+        self.n = self.asked_for.n_variables
+        self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
+        self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
+        self.relaxation = Relaxation(self.problem, self.offsets, self.costs)
+        self.splitter = EdgeSplitter(self.nodes, self.masks, self.n)
+        self.best_row: NDArray[np.uint32] | None = None
+        self.best_cost = math.inf
+        self.rank: list[int] = []  # fixed before the first walk: it chooses the member that stands for a class
+        self.share_done = 0.0
+        self.share_walked = 0.0  # in the last walk, of its pieces
+        self.lowest_cost = -math.inf  # proven at the root: no network costs less
+        self.walks_left: list[Branch] = []  # of the branch at hand, where walks are cut
+
+    def begin(self) -> list[Branch]:
+        """Look for a first network; return the whole problem as a branch."""
+        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
+        cheapest = float(self.costs[self.offsets[:-1]].sum())
+        lower, no_rows = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
+        return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_rows, 1.0)]
+
+    def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
+        """Go through all branches; return a bound on what was left out, infinite if nothing was."""
+        while branches and self.asked("branches", self.share_done):
+            checkpoints.save(lambda: self.state(branches))
+            n_rows = self.collection.count()
+            if not self.treat_next(branches):
+                checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
+                break
+        return min((branch.lower for branch in branches), default=math.inf)
+
+    def treat_next(self, branches: list[Branch]) -> bool:
+        """Put what is left of the last branch in its place; tell whether that went to its end."""
+        branch = branches[-1]
+        parts = self.treat(branch)
+        if self.is_stopped:
+            return False
+        branches.remove(branch)
+        self.share_done += 0.0 if parts else branch.share
+        if not parts:  # from here to the part of the least bound, so that the bound of the whole rises
+            branches.sort(key=lambda other: -other.lower)
+        branches += parts
+        return True
+
+    def treat(self, branch: Branch) -> list[Branch]:
+        """Enumerate a branch, or split it. Its bound rises on the way."""
+        if branch.walk is not None:
+            self.walk_pieces(branch, branch.walk)
+            return []
+        is_root = not self.rank
+        self.statistics.n_branches += 1
+        self.relaxation.add(branch.rows.tolist())
+        bound, is_open = self.tighten(branch.is_open, is_root)
+        branch.lower = max(branch.lower, bound.lower - bound.margin)
+        if is_root:
+            row = self.best_row
+            self.rank = list(range(self.n)) if row is None else self.problem.ranks_along(row)
+            self.statistics.n_candidates = int(is_open.sum())
+        if self.is_stopped or branch.lower > self.collection.limit() + bound.margin:
+            return []
+        is_complete, is_open = self.enumerate(bound, is_open)
+        if self.walks_left:
+            walks, self.walks_left = self.walks_left, []
+            return [replace(walk, lower=branch.lower, share=walk.share * branch.share) for walk in walks]
+        if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open, branch)):
+            return []
+        return self.splitter.split(branch, is_open, bound, self.collection.limit(), self.relaxation)
+
+    def state(self, branches: Sequence[Branch]) -> Arrays:
+        """Return what another exploration needs to go on with these branches."""
+        row = np.empty(0, dtype=np.uint32) if self.best_row is None else self.best_row
+        return {
+            **pack(branches, self.problem),
+            "rank": np.array(self.rank, dtype=np.int64),
+            "best_row": row,
+            "numbers": np.array([self.best_cost, self.lowest_cost, self.share_done]),
+        }
+
+    def restore(self, state: Arrays) -> list[Branch]:
+        """Take up where the state was told, and return its branches."""
+        self.rank = state["rank"].tolist()
+        best_cost, self.lowest_cost, self.share_done = state["numbers"].tolist()
+        self.note_best(state["best_row"], best_cost)
+        return unpack(state, self.problem, len(self.costs))
+
+    def note_best(self, row: NDArray[np.uint32], cost: float) -> None:
+        """Take note of a network, if it is better than the best one known."""
+        if len(row) and cost < self.best_cost:
+            self.best_row, self.best_cost = row, cost
+            self.collection.know(cost + self.problem.rounding())
+
+    def asked(self, stage: str, progress: float) -> bool:
+        """Report progress; remember when told to stop."""
+        self.is_stopped = self.is_stopped or not self.watch(stage, min(progress, 1.0))
+        return not self.is_stopped
+
+    def improve(self, order: Positions, effort: int) -> None:
+        """Look for a better network near this node order, or anywhere."""
+        found = self.problem.find_network(order, SEED, effort)
+        if found is not None:
+            self.note_best(*found)
+
+    def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
+        """Add violated rows, and drop candidates beyond the limit, until neither helps much."""
+        is_open = is_open.copy()
+        window, least_gain = (10, 0.01) if is_root else (1, 0.02)
+        recent: list[float] = []
+        strongest: Bound | None = None
+        for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
+            self.relaxation.restrict(is_open)
+            bound = self.relaxation.solve()
+            self.statistics.n_rounds += 1
+            if is_root and not recent:
+                self.statistics.gap_before = _finite(self.collection.best() - bound.lower)
+            if is_root and len(recent) % 5 == 0:
+                self.improve(self.rounded_order(bound.values), EFFORT * len(self.costs))
+            limit = self.collection.limit()
+            is_open &= bound.within(limit)
+            recent.append(bound.lower)
+            strongest = bound if strongest is None or bound.lower >= strongest.lower else strongest
+            if is_root:
+                self.lowest_cost = max(self.lowest_cost, bound.lower - bound.margin)
+            gap = self.collection.best() - bound.lower
+            is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < least_gain * (limit - bound.lower)
+            if bound.lower > limit + bound.margin or gap < CLOSED or is_slow:
+                break
+            is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
+            if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
+                break
+            if not self.asked("relaxation" if is_root else "branches", self.share_done):
+                break
+            self.relaxation.drop_idle()
+        assert strongest is not None
+        if is_root:
+            self.statistics.gap_after = _finite(self.collection.best() - strongest.lower)
+            self.statistics.n_rows = len(strongest.rows)
+        return strongest, is_open
+
+    def violated(self, bound: Bound, with_halves: bool) -> list[int]:
+        """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
+        rows = self.problem.separate_clusters(bound.values, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
+        is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
+        if is_fractional and (with_halves or len(rows) < 5):
+            rows += self.problem.separate_halves(bound.values, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION)
+        return rows
+
+    def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
+        """Hand all networks of a branch to the collection, unless that takes too many steps; keep fewer open."""
+        gap = self.collection.best() - bound.lower
+        if gap > WIDE_GAP * (self.collection.limit() - self.collection.best()):
+            return self.walk_in_stages(bound, is_open), is_open
+        if self.walk(bound, is_open, STEPS_BEFORE_SPREADING) or self.is_stopped:
+            return not self.is_stopped, is_open
+        if is_open.sum() <= MOST_SPREAD:
+            bound, is_open = self.spread(bound, is_open)
+        return self.walk(bound, is_open, None) if gap < CLOSED else self.walk_in_stages(bound, is_open), is_open
+
+    def walk_in_stages(self, bound: Bound, is_open: Flags) -> bool:
+        """Enumerate depth first with more and more steps, as long as the next stage may be expected to finish."""
+        max_steps: int | None = FIRST_STEPS
+        while not self.walk(bound, is_open, max_steps):
+            if self.is_stopped or max_steps is None or self.share_walked * STAGE < 1.0:
+                return False
+            max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
+        return True
+
+    def enumerate_subsets(self, is_open: Flags, branch: Branch) -> bool:
+        """Hand all networks to the collection by dynamic programming over what is left open, if that is affordable."""
+        estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
+        if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:
+            return False
+        unexplored, _ = search_subsets(self.asked_for, is_open, self.collection)
+        self.statistics.is_by_subsets = True
+        self.is_stopped = unexplored < math.inf
+        branch.lower = max(branch.lower, unexplored)
+        return True
+
+    def spread(self, bound: Bound, is_open: Flags) -> tuple[Bound, Flags]:
+        """Drop more candidates with multipliers of another kind; give those of the last that cost no bound."""
+        last, n_rounds = bound, 0
+        share, n_idle = FIRST_SHARE, 0
+        while n_rounds < SPREAD_ROUNDS and n_idle < 3 and self.asked("relaxation", self.share_done):
+            self.relaxation.restrict(is_open)
+            other = self.relaxation.solve_spread(share)
+            limit, before = self.collection.limit(), int(is_open.sum())
+            is_open = is_open & other.within(limit)
+            self.relaxation.add(self.violated(other, with_halves=True))
+            self.relaxation.drop_idle()
+            n_rounds += 1
+            n_idle = n_idle + 1 if is_open.sum() > 0.98 * before else 0
+            width = limit - self.collection.best()
+            if other.lower >= last.lower - 0.02 * width:
+                last = other
+            share = min(MOST_SHARE, share * (0.5 if other.lower < last.lower - 0.3 * width else 1.5))
+        return last, is_open
+
+    def walk(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
+        """Enumerate depth first; tell whether that was done within the steps, and not stopped.
+
+        Where walks are cut, one without a cap is not done but left to `walks_left`.
+        """
+        whole = Branch(is_open, bound.lower - bound.margin, bound.rows, 1.0)
+        plan = Walk(bound.multipliers, self.collection.limit(), 0, 0)
+        if max_steps is None and self.cuts_walks:
+            self.walks_left = self.cut_walk(whole, plan)
+            return True
+        return self.walk_pieces(whole, plan, max_steps)
+
+    def cut_walk(self, branch: Branch, plan: Walk) -> list[Branch]:
+        """Return the parts of a walk, as branches."""
+        by_class = self.asked_for.unit == "classes"
+        n_pieces = self.problem.count_walk_pieces(
+            self.collection, branch.rows, plan.multipliers, branch.is_open, self.rank, by_class, plan.limit
+        )
+        cuts = np.unique(np.linspace(0, n_pieces, min(n_pieces, WALK_PARTS) + 1).astype(int)).tolist()
+        return [
+            replace(branch, share=(last - first) / n_pieces, walk=replace(plan, first=first, last=last))
+            for first, last in itertools.pairwise(cuts)
+        ]
+
+    def walk_pieces(self, branch: Branch, plan: Walk, max_steps: int | None = None) -> bool:
+        """Enumerate some pieces of a walk, or all where none are named."""
+        result = self.problem.walk(
+            self.collection,
+            branch.rows,
+            plan.multipliers,
+            branch.is_open,
+            self.rank,
+            self.asked_for.unit == "classes",
+            plan.limit,
+            max_steps,
+            plan.first,
+            plan.last or None,
+            self.asked_for.n_threads,
+            lambda progress: self.watch("enumeration", progress),
+        )
+        if result is None:
+            self.is_stopped = True
+            return False
+        is_complete, n_steps, self.share_walked = result
+        self.statistics.n_steps += n_steps
+        return is_complete
+
+    def with_best_known(self, found: Found) -> Found:
+        """Add the best network known where the search was stopped before a walk came to it.
+
+        It need not be credible. Then the member that stands for its class may use a parent set that is no candidate,
+        and it is left out: its cost is known all the same.
+        """
+        is_there = len(found.costs) and found.costs[0] <= self.best_cost + self.asked_for.tolerance
+        if not found.stopped or self.best_row is None or is_there:
+            return found
+        masks = self.masks[self.offsets[:-1] + self.best_row][np.newaxis]
+        sizes = np.zeros((1, found.sizes.shape[1]), dtype=np.uint64)
+        if self.asked_for.unit == "classes":  # the member that stands for its class
+            masks, _, _, words = _core.class_forms(masks, np.arange(self.n))
+            assert not words[:, sizes.shape[1] :].any(), "no class has more than n! members"
+            sizes[:, : words.shape[1]] = words[:, : sizes.shape[1]]
+        candidates = [self.masks[start:stop] for start, stop in itertools.pairwise(self.offsets.tolist())]
+        places = [
+            np.flatnonzero((of_node == mask).all(axis=1)) for of_node, mask in zip(candidates, masks[0], strict=True)
+        ]
+        if not all(len(place) for place in places):
+            return replace(found, best_cost=min(found.best_cost, self.best_cost))
+        return replace(
+            found,
+            choices=np.concatenate([np.array(places, dtype=np.uint32).T, found.choices]),
+            costs=np.concatenate([[self.best_cost], found.costs]),
+            sizes=np.concatenate([sizes, found.sizes]),
+            best_cost=self.best_cost,
+        )
+
+    def rounded_order(self, values: Floats) -> Positions:
+        """Give an order in which the fractional solution's parents mostly come first."""
+        weights = np.zeros((self.n, self.n))  # weights[v, p]: value of candidates of v that hold p
+        used = np.flatnonzero(values > POSITIVE)
+        bits = self.splitter.parent_bits(self.masks[used])
+        np.add.at(weights, self.nodes[used], values[used, None] * bits)
+        order: list[int] = []
+        left = np.ones(self.n, dtype=bool)
+        while left.any():
+            missing = np.where(left, weights[:, left].sum(axis=1), np.inf)
+            order.append(int(np.argmin(missing)))
+            left[order[-1]] = False
+        return np.array(order, dtype=np.int64)
+
+
+def _finite(value: float) -> float | None:
+    """Return the value, or None where it is infinite: JSON has no word for that."""
+    return value if math.isfinite(value) else None

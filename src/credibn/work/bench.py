@@ -1,0 +1,433 @@
+"""Independent pieces of work on any executor.
+
+A piece is a call ``work(common, piece, goes_on)`` of a function that a worker can import: it depends on its arguments
+alone, and gives named arrays. Who does it, in which order and how often changes nothing, so that pieces may be kept in
+a folder, left out when the work is taken up again, and done twice after a worker has died.
+
+An executor is any object with ``submit(function, *arguments)`` that returns a future with ``add_done_callback``,
+``result`` and ``cancel``: those of `concurrent.futures`, loky, Dask's ``Client.get_executor()``, ``mpi4py.futures``.
+"""
+
+import os
+import pickle
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from credibn.errors import OptionError, WorkerError
+from credibn.work.folder import Arrays, KeptFolder, digest_of
+
+__all__ = ["GoesOn", "Stopped", "Work", "Workbench"]
+
+GoesOn = Callable[[float], bool]
+"""Told the fraction done, says whether to go on."""
+Work = Callable[[Any, Any, GoesOn], Arrays | None]
+"""What is done with a piece: (common, piece, goes_on) to arrays, or None if `goes_on` said no."""
+
+_SECONDS_BEFORE_KEEPING = 3.0
+_SECONDS_BETWEEN_FILES = 1.0
+_SECONDS_BETWEEN_QUESTIONS = 0.1
+_SECONDS_BETWEEN_COUNTS = 2.0
+"""How often an executor is asked for the number of its workers: those of a cluster come and go."""
+_IN_FLIGHT = 3
+"""Pieces submitted for each worker: enough that none waits, few since each carries what is common to all."""
+
+
+class Stopped(Exception):  # noqa: N818 - no error: somebody asked for it
+    """The work was stopped before all pieces were done."""
+
+
+class Workbench:
+    """Where pieces of work are done, and kept once they are done.
+
+    Parameters
+    ----------
+    executor : Executor, optional
+        Does the pieces; by default threads of this process do.
+    n_threads : int
+        How many threads, where there is no executor.
+    folder : Path, optional
+        Where finished pieces are kept. One run at a time may hold it, until `forget`, `close` or the end of the
+        process.
+
+    Attributes
+    ----------
+    seconds_before_keeping : float
+        Nothing is written before the work has lasted so long, from the making of the workbench: 3, or what the
+        environment variable ``CREDIBN_CHECKPOINT_SECONDS`` says. Then all that is finished is.
+
+    Raises
+    ------
+    OptionError
+        For an executor without ``submit``, and for a folder that cannot be used or that another run holds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def square(common, piece, goes_on):
+    ...     return {"square": np.array(piece**2 + common)}
+    >>> bench = Workbench(n_threads=2)
+    >>> done = bench.do("squares", "of 1 to 3, plus 10", square, 10, [1, 2, 3], lambda fraction: True)
+    >>> sorted((piece, int(arrays["square"])) for piece, arrays in done)
+    [(0, 11), (1, 14), (2, 19)]
+    """
+
+    def __init__(self, executor: Executor | None = None, n_threads: int = 1, folder: Path | None = None) -> None:
+        if executor is not None and hasattr(executor, "get_executor"):
+            executor = executor.get_executor()  # a Dask client
+        if executor is not None and not callable(getattr(executor, "submit", None)):
+            raise OptionError(
+                f"executor is {executor!r:.80}; give an object with a method submit, such as a ProcessPoolExecutor or "
+                "the answer of Dask's Client.get_executor()"
+            )
+        self.seconds_before_keeping = _seconds_before_keeping()
+        self._executor = executor
+        self._n_threads = n_threads
+        self._folder = None if folder is None else KeptFolder(Path(folder))
+        self._states: dict[tuple[str, str], Arrays] = {}
+        self._began = time.monotonic()
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether there is neither an executor nor a folder: callers then use the threads of the compiled core."""
+        return self._executor is None and self._folder is None
+
+    @property
+    def has_executor(self) -> bool:
+        """Whether pieces are done by an executor."""
+        return self._executor is not None
+
+    @property
+    def was_begun(self) -> bool:
+        """Whether the folder holds what an earlier run has done."""
+        return self._folder is not None and self._folder.is_filled()
+
+    @property
+    def has_folder(self) -> bool:
+        """Whether what is done is kept."""
+        return self._folder is not None
+
+    @property
+    def n_workers(self) -> int:
+        """How many pieces are done at a time, as far as the executor tells; else the number of processors here."""
+        return self._n_threads if self._executor is None else _count_workers(self._executor)
+
+    def do(
+        self,
+        stage: str,
+        question: str | None,
+        work: Work,
+        common: Any,
+        pieces: Sequence[Any],
+        goes_on: GoesOn,
+        time_left: float | None = None,
+        *,
+        one_at_a_time: bool = False,
+    ) -> Iterator[tuple[int, Arrays]]:
+        """Yield the index and the result of each piece as it is done, in any order; those kept from a run before first.
+
+        The arrays cannot be changed.
+
+        Parameters
+        ----------
+        stage : str
+            A short name, for the files.
+        question : str
+            All that the results depend on: version, data, options, and how the pieces were cut. None: pieces are
+            not kept, and those that the caller adds to `pieces` while it takes results are done too.
+        work : callable
+            A function of a module, so that workers can import it.
+        common, pieces
+            Its arguments: what all calls share, and what each has to itself.
+        goes_on : callable
+            Asked about ten times a second, in this thread, with the fraction done.
+        time_left : float, optional
+            Seconds after which a worker tells a piece to stop.
+        one_at_a_time : bool
+            In threads of this process, do one piece after the other: for code that may not be safe there.
+
+        Raises
+        ------
+        Stopped
+            When `goes_on` said no, or a piece gave None, after all that was done by then has been yielded. Pieces that
+            have not begun are cancelled. Those at work on an executor are not waited for; threads are.
+        WorkerError
+            When the executor has lost a worker and does not try again by itself.
+        Exception
+            What a piece raised, as it is.
+        """
+        digest = digest_of(f"{question}\n{len(pieces)} pieces")
+        done: set[int] = set()
+        for index, arrays in self._kept_pieces(stage, digest) if question is not None else ():
+            if 0 <= index < len(pieces) and index not in done:
+                done.add(index)
+                yield index, _read_only(arrays)
+        batch = _Batch(stage, digest)
+        rest = [index for index in range(len(pieces)) if index not in done]
+        run = _Run(work, common, pieces, rest, goes_on, time_left)
+        own = None if self._executor is not None else ThreadPoolExecutor(1 if one_at_a_time else self._n_threads)
+        try:
+            for index, arrays in run.results(own or self._executor, lambda: self._write_in_time(batch)):
+                if self._folder is not None and question is not None:
+                    batch.pieces[index] = arrays
+                yield index, _read_only(arrays)
+        except BrokenExecutor as error:
+            self._give_up(error)
+        finally:
+            run.stop.set()
+            if own is not None:
+                own.shutdown(wait=True, cancel_futures=True)
+            if self._is_time_to_keep():
+                self._write(batch)
+
+    def keep(self, stage: str, question: str, name: str, arrays: Arrays) -> None:
+        """Keep one named state in place of an older one: once the work has lasted long enough, if a folder is given."""
+        if self._folder is None:
+            return
+        self._states[f"{stage}-{name}", digest_of(question)] = arrays
+        if self._is_time_to_keep():
+            self._write_states()
+
+    def kept(self, stage: str, question: str, name: str) -> Arrays | None:
+        """Return the state of this name; None where there is none, or it is damaged or of another question."""
+        key = f"{stage}-{name}", digest_of(question)
+        if self._folder is None or key in self._states:
+            return self._states.get(key)
+        return self._folder.read(*key).get(0)
+
+    def forget(self) -> None:
+        """Remove all that is kept, and let go of the folder: the work is over."""
+        self._states.clear()
+        if self._folder is not None:
+            self._folder.forget()
+            self._folder = None
+
+    def close(self) -> None:
+        """Write what is finished, and let go of the folder without removing what is kept."""
+        if self._folder is not None:
+            if self._is_time_to_keep():
+                self._write_states()
+            self._folder.close()
+            self._folder = None
+
+    def _is_time_to_keep(self) -> bool:
+        return self._folder is not None and time.monotonic() - self._began >= self.seconds_before_keeping
+
+    def _kept_pieces(self, stage: str, digest: str) -> Iterator[tuple[int, Arrays]]:
+        if self._folder is not None:
+            for file in self._folder.read_all(stage, digest):
+                yield from file.items()
+
+    def _write_in_time(self, batch: "_Batch") -> None:
+        if self._is_time_to_keep() and time.monotonic() - batch.written >= _SECONDS_BETWEEN_FILES:
+            self._write(batch)
+
+    def _write_states(self) -> None:
+        assert self._folder is not None
+        for (name, digest), arrays in self._states.items():
+            self._folder.write(name, digest, {0: arrays})
+        self._states.clear()
+
+    def _write(self, batch: "_Batch") -> None:
+        self._write_states()
+        if batch.pieces and self._folder is not None:
+            # No piece is in two files, so the least of them names a file of its own.
+            self._folder.write(f"{batch.stage}-piece-{min(batch.pieces)}", batch.digest, batch.pieces)
+        batch.pieces = {}
+        batch.written = time.monotonic()
+
+    def _give_up(self, error: BaseException) -> NoReturn:
+        fate = "it is lost" if self._folder is None else f"it is kept in {self._folder.path}: start again to go on"
+        raise WorkerError(
+            f"the executor {type(self._executor).__name__} can do no more work ({str(error).strip()}). Workers die when "
+            "they are killed, run out of memory, or cannot import what they are sent (your own classes must be in a module, "
+            f"and a script needs 'if __name__ == \"__main__\":'). As for the work done so far, {fate}"
+        ) from error
+
+
+@dataclass
+class _Batch:
+    """Finished pieces that are not written yet."""
+
+    stage: str
+    digest: str
+    pieces: dict[int, Arrays] = field(default_factory=dict)
+    written: float = 0.0
+
+
+class _Run:
+    """Pieces on their way through an executor."""
+
+    def __init__(
+        self,
+        work: Work,
+        common: Any,
+        pieces: Sequence[Any],
+        rest: list[int],
+        goes_on: GoesOn,
+        time_left: float | None,
+    ) -> None:
+        self.stop = threading.Event()
+        self._work, self._common, self._pieces, self._goes_on = work, common, pieces, goes_on
+        self._waiting = rest[::-1]
+        self._n_known = len(pieces)
+        self._n_done = len(pieces) - len(rest)
+        self._deadline = None if time_left is None else time.monotonic() + time_left
+        self._parts: dict[int, float] = {}  # fractions done of pieces at work in this process
+        self._flying: dict[int, Future[Arrays | None]] = {}
+        self._landed: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._asked = -1.0
+
+    def results(self, executor: Any, keep: Callable[[], None]) -> Iterator[tuple[int, Arrays]]:
+        """Yield results until all pieces are done; raise Stopped after the last that was done in time."""
+        n_wanted, counted = 0, 0.0
+        try:
+            self._ask()
+            while self._waiting or self._flying or self._n_known < len(self._pieces):
+                self._waiting[:0] = range(len(self._pieces) - 1, self._n_known - 1, -1)
+                self._n_known = len(self._pieces)
+                if n_wanted == 0 or time.monotonic() - counted > _SECONDS_BETWEEN_COUNTS:
+                    n_wanted, counted = _IN_FLIGHT * _count_workers(executor), time.monotonic()
+                while self._waiting and len(self._flying) < n_wanted:
+                    self._submit(executor, self._waiting.pop())
+                index = self._wait()
+                if index is not None:
+                    yield index, self._result(index)
+                keep()
+                self._ask()
+        except (BrokenExecutor, Stopped):
+            yield from self._done_already()
+            raise
+        finally:
+            self.stop.set()
+            for future in self._flying.values():
+                future.cancel()
+
+    def _ask(self) -> None:
+        now = time.monotonic()
+        if now - self._asked < _SECONDS_BETWEEN_QUESTIONS:
+            return
+        self._asked = now
+        if not self._goes_on((self._n_done + sum(list(self._parts.values()))) / max(1, len(self._pieces))):
+            raise Stopped("the work was stopped before all pieces were done")
+
+    def _submit(self, executor: Any, index: int) -> None:
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        task = _Task(self._work, self._common, self._pieces[index], left, index, self.stop, self._parts)
+        try:
+            future = executor.submit(_do, task)
+        except RuntimeError as error:  # broken, or shut down
+            raise BrokenExecutor(str(error)) from error
+        self._flying[index] = future
+        future.add_done_callback(lambda _: self._landed.put(index))
+
+    def _wait(self) -> int | None:
+        try:
+            return self._landed.get(timeout=_SECONDS_BETWEEN_QUESTIONS)
+        except queue.Empty:
+            return None
+
+    def _result(self, index: int) -> Arrays:
+        future = self._flying.pop(index)
+        try:
+            arrays = future.result()
+        except CancelledError as error:  # not by us
+            raise BrokenExecutor("a piece was cancelled") from error
+        except Exception as error:
+            _explain(error)
+            raise
+        self._parts.pop(index, None)
+        if arrays is None:
+            raise Stopped("a piece was stopped before it was done")
+        self._n_done += 1
+        return arrays
+
+    def _done_already(self) -> Iterator[tuple[int, Arrays]]:
+        """Yield what was finished by the time that something ended the work."""
+        while not self._landed.empty():
+            index = self._landed.get()
+            with suppress(Exception):
+                yield index, self._result(index)
+
+
+@dataclass
+class _Task:
+    """One call of `work` as it travels to a worker."""
+
+    work: Work
+    common: Any
+    piece: Any
+    seconds: float | None
+    index: int
+    stop: threading.Event | None  # stays in this process, like what follows
+    parts: dict[int, float] | None
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"stop": None, "parts": None}
+
+    def __dask_tokenize__(self) -> str:
+        """Spare Dask the look at all that is common to the pieces, once for each."""
+        return self.token
+
+
+def _read_only(arrays: Arrays) -> Arrays:
+    """Return views that cannot be changed: what is kept is written later."""
+    views = {name: np.asarray(array).view() for name, array in arrays.items()}
+    for view in views.values():
+        view.flags.writeable = False
+    return views
+
+
+def _do(task: _Task) -> Arrays | None:
+    deadline = None if task.seconds is None else time.monotonic() + task.seconds
+
+    def goes_on(fraction: float) -> bool:
+        if task.parts is not None:
+            task.parts[task.index] = fraction
+        is_stopped = task.stop is not None and task.stop.is_set()
+        return not is_stopped and (deadline is None or time.monotonic() < deadline)
+
+    return task.work(task.common, task.piece, goes_on) if goes_on(0.0) else None
+
+
+def _explain(error: Exception) -> None:
+    """Raise what an executor's own failure means; return if it is none."""
+    if type(error).__module__.split(".")[0] == "distributed":  # KilledWorker, a lost connection
+        raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
+    is_about_pickle = isinstance(error, pickle.PicklingError) or "pickle" in str(error)
+    if is_about_pickle and isinstance(error, (pickle.PicklingError, AttributeError, TypeError)):
+        raise OptionError(
+            f"the work cannot be sent to the executor's workers ({error}); define your score in a module that they can "
+            "import, without lambdas, or use an executor that sends code too, such as loky or Dask"
+        ) from error
+
+
+def _count_workers(executor: Any) -> int:
+    client = getattr(executor, "_client", None)  # of Dask: threads of all workers that have come so far
+    if client is not None and callable(getattr(client, "nthreads", None)):
+        return max(1, sum(int(n) for n in client.nthreads().values()))
+    for name in ("num_workers", "_max_workers"):
+        told = getattr(executor, name, None)
+        if isinstance(told, int) and told > 0:
+            return told
+    return os.cpu_count() or 1
+
+
+def _seconds_before_keeping() -> float:
+    text = os.environ.get("CREDIBN_CHECKPOINT_SECONDS")
+    if text is None:
+        return _SECONDS_BEFORE_KEEPING
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"CREDIBN_CHECKPOINT_SECONDS is {text!r}; it must be a number of seconds") from None

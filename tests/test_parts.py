@@ -1,0 +1,331 @@
+"""A search cut into parts: rows made again elsewhere, walks in pieces, workers, and going on after an interruption."""
+
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import oracle
+from credibn import _core
+from credibn.search import distribution, exploration
+from credibn.search.parts import Branch, Walk, pack, unpack
+from credibn.search.relaxation import Relaxation
+from credibn.work import Workbench
+from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, random_costs, search
+
+
+@pytest.fixture(params=["branches", "walks"])
+def in_many_parts(request, monkeypatch):
+    """Make every search branch, or walk in pieces, and hand back after each part."""
+    for name, value in {
+        "MOST_SUBSET_SECONDS": -1.0,
+        "FIRST_STEPS": 3,
+        "STEPS_BEFORE_SPREADING": 3,
+        "STAGE": 1 if request.param == "branches" else 1000,
+        "MOST_STEPS": 3,
+        "ROOT_ROUNDS": 1,
+        "BRANCH_ROUNDS": 1,
+        "CLOSED": -1.0,
+        "WALK_PARTS": 7,
+    }.items():
+        monkeypatch.setattr(exploration, name, value)
+    monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
+
+
+def same_answer(left, right):
+    return (
+        np.array_equal(left.choices, right.choices)
+        and np.array_equal(left.costs, right.costs)
+        and np.array_equal(left.sizes, right.sizes)
+        and (left.best_cost, left.is_cut, left.stopped) == (right.best_cost, right.is_cut, right.stopped)
+    )
+
+
+def problem_with_rows(seed, n=6):
+    """A problem with cluster rows and half rows in its pool, of which some are made of others."""
+    offsets, flat, masks = arrays(random_costs(n, np.random.default_rng(seed)))
+    problem = _core.SearchProblem(offsets, flat, masks)
+    relaxation = Relaxation(problem, offsets, flat)
+    for _ in range(12):
+        bound = relaxation.solve()
+        new = problem.separate_clusters(bound.values, 3, 5, 0.01)
+        new += problem.separate_halves(bound.values, relaxation.rows, 5, 0.001)
+        relaxation.add(new)
+    return (offsets, flat, masks), problem, relaxation.solve()
+
+
+def row_of(problem, number):
+    at, coefficients, rhs = problem.row(int(number))
+    return at.tolist(), coefficients.tolist(), rhs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_are_made_again_from_their_recipes(seed):
+    costs, problem, _ = problem_with_rows(seed)
+    everything = np.arange(problem_size(problem))
+    wanted = np.random.default_rng(seed).permutation(everything)[: 1 + len(everything) // 2]
+    recipes, places = problem.recipes(wanted)
+    other = _core.SearchProblem(*costs)
+    other.add_cluster([0, 1], 1)  # its pool need not be empty
+    made = other.make_rows(recipes)
+    assert [row_of(other, made[place]) for place in places] == [row_of(problem, row) for row in wanted]
+
+
+def problem_size(problem):
+    size = 0
+    while True:
+        try:
+            problem.row(size)
+        except ValueError:
+            return size
+        size += 1
+
+
+def test_some_rows_are_made_of_half_rows():
+    kinds = set()
+    for seed in range(8):
+        _, problem, _ = problem_with_rows(seed)
+        recipes, _ = problem.recipes(np.arange(problem_size(problem)))
+        halves, at, number = set(), 0, 0
+        while at < len(recipes):
+            kind, first, second = recipes[at : at + 3].tolist()
+            if kind == 0:
+                at += 3 + second
+            else:
+                halves.add(number)
+                kinds.add(bool(halves & set(recipes[at + 3 : at + 3 + first].tolist())))
+                at += 3 + first + second
+            number += 1
+    assert kinds == {False, True}
+
+
+@pytest.mark.parametrize(
+    "recipes",
+    [
+        [2],
+        [0],
+        [0, 1],
+        [0, 1, 2, 0],
+        [0, 2, 2, 0, 1],
+        [0, 0, 2, 0, 1],
+        [0, 1, 2, 0, 0],
+        [0, 1, 2, 0, 5],
+        [0, 1, 2, 0, -1],
+        [1, 1, 0, 0],
+        [0, 1, 2, 0, 1, 1, 1, 0, 1],
+        [0, 1, 2, 0, 1, 1, 1, 1, 0, 9],
+        [0, 1, 2, 0, 1, 1, 10**12, 0],
+    ],
+)
+def test_a_wrong_recipe_is_refused(recipes):
+    problem = _core.SearchProblem(*arrays(random_costs(5, np.random.default_rng(0))))
+    with pytest.raises(ValueError, match="recipe"):
+        problem.make_rows(np.array(recipes, dtype=np.int64))
+
+
+def test_recipes_cannot_grow_numbers_without_end():
+    """Each row is the sum of many copies of the one before, halved."""
+    problem = _core.SearchProblem(*arrays(random_costs(5, np.random.default_rng(0))))
+    recipes = [0, 1, 2, 0, 1]
+    for row in range(40):
+        recipes += [1, row + 1, 0, *[row] * (row + 1)]
+    with pytest.raises(ValueError, match="recipe"):
+        problem.make_rows(np.array(recipes, dtype=np.int64))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_branches_travel(seed):
+    costs, problem, bound = problem_with_rows(seed)
+    random = np.random.default_rng(seed)
+    branches = [
+        Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.rows[::-1].copy(), 0.25),
+        Branch(np.ones(len(costs[1]), np.uint8), -2.0, bound.rows, 0.5, Walk(bound.multipliers, 7.25, 3, 9)),
+        Branch(np.zeros(len(costs[1]), np.uint8), 0.0, np.empty(0, np.int64), 0.25),
+    ]
+    other = _core.SearchProblem(*costs)
+    for before, after in zip(branches, unpack(pack(branches, problem), other, len(costs[1])), strict=True):
+        assert np.array_equal(before.is_open, after.is_open)
+        assert (before.lower, before.share) == (after.lower, after.share)
+        assert [row_of(problem, row) for row in before.rows] == [row_of(other, row) for row in after.rows]
+        assert (before.walk is None) is (after.walk is None)
+        if before.walk is not None:
+            assert np.array_equal(before.walk.multipliers, after.walk.multipliers)
+            assert (before.walk.limit, before.walk.first, before.walk.last) == (7.25, 3, 9)
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_pieces_of_a_walk_are_the_whole_walk(seed, by_class):
+    """Also when a better limit is known by the time a later piece is done."""
+    costs = equivalent_costs(5, np.random.default_rng(seed))
+    offsets, flat, masks = arrays(costs)
+    problem = _core.SearchProblem(offsets, flat, masks)
+    rows, prices, everything = np.empty(0, np.int64), np.empty(0), np.ones(len(flat), np.uint8)
+    optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))
+    size_words, limit = int(by_class), optimum + 6.0
+
+    def walked(pieces):
+        collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
+        for first, last in pieces:
+            args = collection, rows, prices, everything, list(range(5)), by_class, limit, None, first, last, 1, None
+            assert problem.walk(*args)[0]
+        return collection.finish()
+
+    collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
+    n_pieces = problem.count_walk_pieces(collection, rows, prices, everything, list(range(5)), by_class, limit)
+    assert n_pieces > 10
+    whole = walked([(0, None)])
+    assert len(whole[1]) > 0
+    cuts = sorted({0, n_pieces, *np.random.default_rng(seed).integers(1, n_pieces, 6).tolist()})
+    for pieces in (list(itertools.pairwise(cuts)), list(itertools.pairwise(cuts))[::-1]):
+        for left, right in zip(whole, walked(pieces), strict=True):
+            assert np.array_equal(left, right)
+
+
+@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_find_what_one_search_finds(seed, by_class):
+    costs = equivalent_costs(5, np.random.default_rng(seed))
+    alone = search(costs, 4.0, by_class=by_class)
+    with ThreadPoolExecutor(2) as executor:
+        shared = search(costs, 4.0, by_class=by_class, bench=Workbench(executor))
+    assert same_answer(alone, shared)
+    expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)
+    assert len(shared.costs) == (len({class_of(dag) for dag in expected}) if by_class else len(expected))
+
+
+@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}, {"max_rows": 10**6}])
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_workers_heed_quotas(quota, has_ties):
+    for seed in range(3):
+        costs = equivalent_costs(4 if has_ties else 5, np.random.default_rng(seed), has_ties)
+        alone = search(costs, 4.0, by_class=True, **quota)
+        with ThreadPoolExecutor(2) as executor:
+            shared = search(costs, 4.0, by_class=True, bench=Workbench(executor), **quota)
+        assert same_answer(alone, shared)
+
+
+@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.parametrize("by_class", [False, True])
+def test_workers_that_are_stopped_say_what_is_known(by_class):
+    costs = equivalent_costs(5, np.random.default_rng(2))
+    expected = set(oracle.credible_dags(5, costs, 5.0 + TOLERANCE))
+    outcomes = set()
+    for n_calls in (0, 2, 4, 6, 8, 12, 20, 40):
+        calls = itertools.count()
+        with ThreadPoolExecutor(2) as executor:
+            found = search(
+                costs,
+                5.0,
+                by_class=by_class,
+                bench=Workbench(executor),
+                watch=lambda *_, c=calls, n=n_calls: next(c) < n,
+            )
+        dags = dags_of(found, costs)
+        members = {member for dag in dags for member in (class_of(dag) if by_class else [dag])}
+        missing = [oracle.network_cost(dag, costs) for dag in expected - members]
+        assert len(set(dags)) == len(dags)
+        assert members <= expected
+        assert min(missing, default=math.inf) >= found.unexplored_bound - TOLERANCE
+        outcomes.add(found.stopped)
+    assert True in outcomes
+
+
+class Killed(BaseException):
+    """Ends a run as a kill does: nothing is done about it."""
+
+
+def interrupted_runs(costs, folder, seed, *, is_stop, **options):
+    """Search again and again, each run cut off after some calls of the watch, until one comes to its end."""
+    random = np.random.default_rng(seed)
+    n_runs, found = 0, None
+    while found is None or found.stopped:
+        n_runs += 1
+        bench = Workbench(folder=folder)
+        bench.seconds_before_keeping = 0.0
+        calls, last = itertools.count(), 4 * n_runs + int(random.integers(0, 8))
+
+        def watch(stage, fraction, calls=calls, last=last):
+            if next(calls) < last:
+                return True
+            if is_stop:
+                return False
+            raise Killed
+
+        try:
+            found = search(costs, 4.0, bench=bench, watch=watch, **options)
+        except Killed:
+            found = None
+        bench.close()
+    return found, n_runs
+
+
+@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.parametrize("is_stop", [False, True])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_goes_on_where_it_was_cut_off(seed, by_class, is_stop, tmp_path):
+    costs = equivalent_costs(5, np.random.default_rng(seed))
+    found, n_runs = interrupted_runs(costs, tmp_path, seed, is_stop=is_stop, by_class=by_class)
+    assert n_runs > 1
+    assert same_answer(search(costs, 4.0, by_class=by_class), found)
+
+
+@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_with_quotas_goes_on_where_it_was_cut_off(seed, quota, tmp_path):
+    costs = equivalent_costs(4 if seed == 1 else 5, np.random.default_rng(seed), has_ties=seed == 1)
+    found, n_runs = interrupted_runs(costs, tmp_path, seed, is_stop=seed % 2 == 0, by_class=True, **quota)
+    assert n_runs > 1
+    assert same_answer(search(costs, 4.0, by_class=True, **quota), found)
+
+
+@pytest.mark.usefixtures("in_many_parts")
+def test_going_on_saves_work(tmp_path):
+    """The last run does only what the others have left."""
+    costs = equivalent_costs(5, np.random.default_rng(3))
+    whole = search(costs, 4.0)
+    found, n_runs = interrupted_runs(costs, tmp_path, 3, is_stop=True)
+    assert n_runs > 1
+    assert found.statistics["n_steps"] < whole.statistics["n_steps"]
+
+
+@pytest.mark.usefixtures("in_many_parts")
+def test_what_is_kept_of_another_search_is_not_used(tmp_path):
+    first, second = (equivalent_costs(5, np.random.default_rng(seed)) for seed in (1, 2))
+    for costs in (first, second):
+        bench = Workbench(folder=tmp_path)
+        bench.seconds_before_keeping = 0.0
+        search(costs, 4.0, bench=bench)  # complete; what was kept on the way stays
+        bench.close()
+    bench = Workbench(folder=tmp_path)
+    assert same_answer(search(first, 3.0, bench=bench), search(first, 3.0))
+    bench.close()
+
+
+@pytest.mark.usefixtures("in_many_parts")
+def test_damaged_files_are_not_used(tmp_path):
+    costs, kept = equivalent_costs(5, np.random.default_rng(1)), []
+    for n_calls in itertools.count(4):  # up to the first call after which rows are kept too
+        calls, bench = itertools.count(), Workbench(folder=tmp_path / f"after-{n_calls}")
+        bench.seconds_before_keeping = 0.0
+        assert search(costs, 4.0, bench=bench, watch=lambda *_, c=calls, n=n_calls: next(c) < n).stopped
+        bench.close()
+        kept = sorted((tmp_path / f"after-{n_calls}").glob("*.kept"))
+        if len(kept) > 1:
+            break
+    for at, path in enumerate(kept):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2 + at] ^= 0x55
+        damaged = tmp_path / f"copy-{at}"
+        damaged.mkdir()
+        for other in kept:
+            (damaged / other.name).write_bytes(content if other == path else other.read_bytes())
+        bench = Workbench(folder=damaged)
+        assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
+        bench.close()
