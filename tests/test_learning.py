@@ -581,7 +581,7 @@ def test_settings_provenance_and_timings(engine, tied):
     assert found.settings["forbidden_edges"] == [["X0", "X2"]]
     assert found.settings["prior"] == {"kind": "edge penalty", "log_penalty": 0.5}
     assert found.settings["missing"] == "drop"
-    assert found.settings["n_threads"] == 1
+    assert "n_threads" not in found.settings  # the result does not depend on it
     assert found.settings["bayes_factor"] is None
     assert found.provenance["n_rows"] == 60
     assert found.provenance["data_fingerprint"] == found.score_table.provenance["data_fingerprint"]

@@ -4,9 +4,12 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from enum import StrEnum
 from itertools import accumulate
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,6 +73,7 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for records, tables and index.html.")
     ] = Path("reproduction"),
+    workers: Annotated[int, typer.Option(metavar="W", min=1, help="Processes that compute cells side by side.")] = 1,
     as_json: AsJsonOption = False,
 ) -> None:
     """Compute the tables of the paper again, and set the printed numbers beside ours.
@@ -83,8 +87,8 @@ def reproduce(
     chosen = EXPERIMENTS if what is Experiment.ALL else (what.value,)
     plan = make_plan(chosen, only or (), _sizes(sizes), samples)
     _check_some_there(plan, sources)
-    with stage_bars() as bar:
-        outcome = run_plan(plan, sources, out, limits, _Shown(bar))
+    with stage_bars() as bar, _pool(workers) as pool:
+        outcome = run_plan(plan, sources, out, limits, _Shown(bar), pool)
     with holding_interrupts():  # what is finished is worth more than a quick end
         tables = collect_tables(plan, sources, out)
         page = write_results(tables, out, circumstances(limits), outcome.missing)
@@ -93,6 +97,21 @@ def reproduce(
         raise typer.Exit(_INTERRUPTED)
     if outcome.unfinished:
         raise typer.Exit(_LIMIT_STRUCK)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[Executor | None]:
+    """Give a pool of processes, where there is more than one, and end them with what they are at."""
+    if workers == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))  # this process may have threads: no fork
+    try:
+        yield pool
+    finally:
+        for process in (pool._processes or {}).values():  # all is done, or the run was stopped
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -118,14 +137,12 @@ class _Shown(Followed):
 
     def __init__(self, bar: StageBar | None) -> None:
         self._bar = bar
-        self._of = ""
 
     def begin(self, number: int, total: int, cell: Cell) -> Progress | None:
-        self._of = f"{number + 1}/{total}"
-        return None if self._bar is None else _CellBar(self._bar, f"{self._of} {cell.label}")
+        return None if self._bar is None else _CellBar(self._bar, f"{number + 1}/{total} {cell.label}")
 
-    def end(self, cell: Cell, answer: Answer) -> None:
-        typer.echo(f"{self._of} {cell.label}: {_told(answer)}", err=True)
+    def end(self, number: int, total: int, cell: Cell, answer: Answer) -> None:
+        typer.echo(f"{number + 1}/{total} {cell.label}: {_told(answer)}", err=True)
 
     def note(self, text: str) -> None:
         typer.echo(f"note: {text}", err=True)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _FOLDER = "records"
+_SECONDS_TO_WRITE = 60.0
 _ANSWERS = 1
 """To be raised when an answer says something else than before, within one version of credibn."""
 
@@ -99,6 +101,9 @@ def check_folder(out: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
+        for unfinished in folder.rglob(".credibn-*.tmp"):  # left by a kill, unless another run is writing it now
+            if time.time() - unfinished.stat().st_mtime > _SECONDS_TO_WRITE:
+                unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise OptionError(f"{folder} cannot be written ({error.strerror}); choose another folder") from error
 

@@ -2,14 +2,15 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from credibn.data.suggesting import suggestion
-from credibn.errors import FileFormatError, OptionError
+from credibn.errors import FileFormatError, OptionError, WorkerError
 from credibn.learning.options import Progress
 from credibn.reproduction.candidates import candidates_cells, candidates_table
 from credibn.reproduction.computing import compute
@@ -50,7 +51,7 @@ class Followed:
         """Take note that a cell begins; return what follows its progress."""
         return None
 
-    def end(self, cell: Cell, answer: Answer) -> None:
+    def end(self, number: int, total: int, cell: Cell, answer: Answer) -> None:
         """Take note of its answer."""
 
     def note(self, text: str) -> None:
@@ -124,7 +125,14 @@ def _cells(experiment: str, sizes: Sequence[int], n_samples: int) -> Sequence[Ce
     return makers[experiment]()
 
 
-def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Followed | None = None) -> Outcome:
+def run_plan(
+    plan: Plan,
+    sources: Sources,
+    out: Path,
+    limits: Limits,
+    follow: Followed | None = None,
+    executor: Executor | None = None,
+) -> Outcome:
     """Compute what is not recorded yet, and record it; Ctrl-C ends the run, and what is finished stays.
 
     Parameters
@@ -135,6 +143,8 @@ def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Fo
         The folder of records.
     limits : Limits
     follow : Followed, optional
+    executor : concurrent.futures.Executor, optional
+        Computes the cells, any number at a time; by default one after the other here.
 
     Returns
     -------
@@ -144,6 +154,8 @@ def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Fo
     ------
     OptionError
         When a record cannot be written.
+    WorkerError
+        When the executor has lost a worker; what is finished is recorded.
 
     Examples
     --------
@@ -156,25 +168,52 @@ def run_plan(plan: Plan, sources: Sources, out: Path, limits: Limits, follow: Fo
     absent = {(lack.name, lack.need) for lack in missing}
     feasible = [cell for cell in plan.cells if (cell.name, cell.need) not in absent]
     check_folder(out)
-    n_computed, n_reused, unfinished = 0, 0, list[str]()
+    recorded = {cell: _recorded(cell, sources, out, limits, follow) for cell in feasible}
+    answers = {cell: answer for cell, answer in recorded.items() if answer is not None}
+    n_reused = len(answers)
+    open_cells = [(number, cell) for number, cell in enumerate(feasible) if cell not in answers]
     was_interrupted = False
+    computed = _computed(open_cells, len(feasible), sources, limits, follow, executor)
     try:
-        for number, cell in enumerate(feasible):
-            answer = _recorded(cell, sources, out, limits, follow)
-            if answer is None:
-                answer = compute(cell, sources, limits, follow.begin(number, len(feasible), cell))
-                _keep(cell, answer, sources, out, limits)
-                n_computed += 1
-                follow.end(cell, answer)
-                if (difference := other_data(cell.name, answer)) is not None:
-                    follow.note(difference)
-            else:
-                n_reused += 1
-            if not answer["complete"]:
-                unfinished.append(cell.label)
+        for number, cell, answer in computed:
+            _keep(cell, answer, sources, out, limits)
+            answers[cell] = answer
+            follow.end(number, len(feasible), cell, answer)
+            if (difference := other_data(cell.name, answer)) is not None:
+                follow.note(difference)
     except KeyboardInterrupt:
         was_interrupted = True
-    return Outcome(n_computed, n_reused, tuple(unfinished), tuple(missing), was_interrupted)
+    finally:
+        computed.close()
+    unfinished = tuple(cell.label for cell in feasible if cell in answers and not answers[cell]["complete"])
+    return Outcome(len(answers) - n_reused, n_reused, unfinished, tuple(missing), was_interrupted)
+
+
+def _computed(
+    cells: Sequence[tuple[int, Cell]],
+    n_cells: int,
+    sources: Sources,
+    limits: Limits,
+    follow: Followed,
+    executor: Executor | None,
+) -> Generator[tuple[int, Cell, Answer]]:
+    """Yield each cell with its number and its answer, as it is done."""
+    if executor is None:
+        for number, cell in cells:
+            yield number, cell, compute(cell, sources, limits, follow.begin(number, n_cells, cell))
+        return
+    futures = {executor.submit(compute, cell, sources, limits): (number, cell) for number, cell in cells}
+    try:
+        for future in as_completed(futures):
+            yield *futures[future], future.result()
+    except BrokenExecutor as error:
+        raise WorkerError(
+            f"the executor {type(executor).__name__} can do no more work ({str(error).strip()}); what is finished is "
+            "recorded, and the same call goes on from there"
+        ) from error
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _recorded(cell: Cell, sources: Sources, out: Path, limits: Limits, follow: Followed) -> Answer | None:
