@@ -1,71 +1,13 @@
 // The bind files alone know Python: arrays in, arrays out, the GIL released while the core works. Here: scoring.
-#include "bind.hpp"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "scoring.hpp"
+#include "bind_scoring.hpp"
 
 namespace nb = nanobind;
 using namespace credibn;
 
 namespace {
-
-nb::object to_python(Candidates&& found) {
-  const std::size_t m = found.costs.size(), words = std::size_t(found.words);
-  return nb::make_tuple(to_numpy(std::move(found.nodes), {m}), to_numpy(std::move(found.costs), {m}),
-                        to_numpy(std::move(found.masks), {m, words}), found.n_local_scores);
-}
-
-template <class Work>
-nb::object run(const Work& work) {
-  try {
-    Candidates found = [&] {
-      nb::gil_scoped_release release;
-      return work();
-    }();
-    return to_python(std::move(found));
-  } catch (const Stopped&) {
-    return nb::none();
-  } catch (const std::invalid_argument& error) {
-    throw nb::value_error(error.what());
-  }
-}
-
-Question question_of(std::size_t n, double epsilon, const In<std::uint8_t, 2>& allowed,
-                     const In<std::uint8_t, 2>& required, const In<std::int64_t, 1>& max_parents,
-                     const In<double, 2>& edge_costs) {
-  require(n >= 1 && n <= 255, "the core takes 1 to 255 variables");
-  require(allowed.shape(0) == n && allowed.shape(1) == n && required.shape(0) == n && required.shape(1) == n &&
-              max_parents.shape(0) == n && edge_costs.shape(0) == n && edge_costs.shape(1) == n,
-          "constraints and edge costs must have one row and column for each variable");
-  return make_question(int(n), epsilon, allowed.data(), required.data(), max_parents.data(), edge_costs.data());
-}
-
-Table table_of(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities, const In<std::int64_t, 1>& weights) {
-  require(arities.shape(0) == codes.shape(0) && weights.shape(0) == codes.shape(1),
-          "codes need one row for each arity and one column for each weight");
-  return make_table(codes.data(), arities.data(), weights.data(), int(codes.shape(0)), codes.shape(1));
-}
-
-Rules rules_of(const std::vector<std::string>& names) {
-  Rules rules{false, false, false, false, false};
-  for (const std::string& name : names) {
-    if (name == "penalty")
-      rules.penalty = true;
-    else if (name == "configurations")
-      rules.configurations = true;
-    else if (name == "parent_entropy")
-      rules.parent_entropy = true;
-    else if (name == "cells")
-      rules.cells = true;
-    else if (name == "suffix_floor")
-      rules.suffix_floor = true;
-    else
-      throw nb::value_error(("unknown rule: " + name).c_str());
-  }
-  return rules;
-}
 
 nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
                              const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
@@ -75,11 +17,10 @@ nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>
                              const nb::object& watch) {
   require(engine == "table" || engine == "descent", "the engine is 'table' or 'descent'");
   return run([&] {
-    const Table table = table_of(codes, arities, weights);
-    return score_discrete(table, make_score(is_bdeu, parameter),
-                          question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
-                          rules_of(rules), engine == "table" ? Engine::table : Engine::descent, n_threads,
-                          make_watch(watch));
+    const DiscreteProblem problem(table_of(codes, arities, weights), make_score(is_bdeu, parameter),
+                                  question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
+                                  rules_of(rules));
+    return (engine == "table" ? score_with_table : descend)(problem, n_threads, make_watch(watch));
   });
 }
 
@@ -87,12 +28,11 @@ nb::object parent_limits_py(const In<Code, 2>& codes, const In<std::int64_t, 1>&
                             const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
                             const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
                             const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs) {
-  const Table table = table_of(codes, arities, weights);
-  const DiscreteScore score = make_score(is_bdeu, parameter);
-  Question question = question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs);
-  limit_parents(question, table, score, make_grid(table, score, question), Rules{});
+  const DiscreteProblem problem(table_of(codes, arities, weights), make_score(is_bdeu, parameter),
+                                question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
+                                Rules{});
   std::vector<std::int64_t> limits;
-  for (const NodeChoice& choice : question.nodes)
+  for (const NodeChoice& choice : problem.question.nodes)
     limits.push_back(std::int64_t(choice.required.size()) + choice.max_free);
   const std::size_t n = limits.size();
   return nb::cast(to_numpy(std::move(limits), {n}));
@@ -138,5 +78,6 @@ NB_MODULE(_core, module) {
   bind_classes(module);
   bind_posterior(module);
   bind_search(module);
+  bind_slices(module);
   bind_subsets(module);
 }

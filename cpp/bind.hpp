@@ -46,6 +46,7 @@ void bind_averages(nanobind::module_& module);
 void bind_classes(nanobind::module_& module);
 void bind_posterior(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
+void bind_slices(nanobind::module_& module);
 void bind_subsets(nanobind::module_& module);
 
 }  // namespace credibn

@@ -1,6 +1,7 @@
 // What both scoring engines are asked and what they answer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -44,6 +45,13 @@ struct Candidates {
     costs.insert(costs.end(), other.costs.begin(), other.costs.end());
     masks.insert(masks.end(), other.masks.begin(), other.masks.end());
     n_local_scores += other.n_local_scores;
+  }
+  // The candidate `which` alone.
+  void append(const Candidates& other, std::size_t which) {
+    nodes.push_back(other.nodes[which]);
+    costs.push_back(other.costs[which]);
+    const auto begin = other.masks.begin() + std::ptrdiff_t(which * std::size_t(words));
+    masks.insert(masks.end(), begin, begin + words);
   }
 };
 

@@ -1,10 +1,12 @@
-// The descent engine as tasks for threads: a node with few possible parents is one task; of a node with many, each
-// subtree below one free parent is.
+// The descent engine as tasks for threads and for other machines: a node with few possible parents is one task; of a
+// node with many, each subtree below one free parent is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "descent.hpp"
@@ -13,60 +15,107 @@
 
 namespace credibn {
 
-template <class Lane>
-Candidates descend_in(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
-  const int n = problem.question.n;
-  constexpr std::size_t kWhole = std::size_t(-1), kFew = 18;
-  struct Task {
-    int child;
-    std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
-  };
-  std::vector<Task> tasks;
-  for (int child = 0; child < n; ++child) {
-    const NodeChoice& choice = problem.question.nodes[std::size_t(child)];
+struct DescentTask {
+  static constexpr std::size_t kWhole = std::size_t(-1);
+  int child;
+  std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
+};
+
+// In the order in which their candidates are put together.
+inline std::vector<DescentTask> descent_tasks(const Question& question) {
+  constexpr std::size_t kFew = 18;
+  std::vector<DescentTask> tasks;
+  for (int child = 0; child < question.n; ++child) {
+    const NodeChoice& choice = question.nodes[std::size_t(child)];
     if (choice.free.size() <= kFew || choice.max_free < 2)
-      tasks.push_back({child, kWhole});
+      tasks.push_back({child, DescentTask::kWhole});
     else
       for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
   }
-  StopFlag stop;
-  std::vector<Candidates> found(tasks.size(), Candidates(n));
-  struct Worker {
-    int child = -1;
-    std::unique_ptr<Descent<Lane>> descent;
+  return tasks;
+}
+
+// About how much work a task is, before anything is known of the data: its sets of at most four free parents. Of the
+// larger ones the rules leave few.
+inline double descent_weight(const Question& question, const DescentTask& task) {
+  const NodeChoice& choice = question.nodes[std::size_t(task.child)];
+  const std::size_t n_free = choice.free.size();
+  const int most = std::min(choice.max_free, 4);
+  auto n_sets = [](std::size_t n, int least, int largest) {
+    double sum = 0.0, choose = 1.0;
+    for (int k = 0; k <= largest; ++k) {
+      if (k >= least) sum += choose;
+      choose *= n > std::size_t(k) ? double(n - std::size_t(k)) / double(k + 1) : 0.0;
+    }
+    return sum;
   };
-  std::vector<Worker> workers(std::max(1u, n_threads));
-  run_tasks(tasks.size(), n_threads, stage_of(watch, 0.0, 0.98), stop,
-            [&](std::size_t index, unsigned w, PartDone& part) {
-              Worker& worker = workers[w];
-              const Task& task = tasks[index];
-              if (worker.child != task.child) {
-                worker.descent = std::make_unique<Descent<Lane>>(problem, task.child, stop);
-                worker.child = task.child;
-              }
-              if (task.subtree == kWhole)
-                worker.descent->whole(part);
-              else if (task.subtree == 0)
-                worker.descent->root();
-              else
-                worker.descent->subtree(task.subtree - 1, part);
-              found[index] = std::move(worker.descent->found);
-              worker.descent->found = Candidates(n);
-            });
+  if (task.subtree == DescentTask::kWhole) return n_sets(n_free, 0, most);
+  return task.subtree == 0 ? n_sets(n_free, 0, 1) : n_sets(n_free - task.subtree, 1, most - 1);
+}
+
+// Does tasks one after the other; those of one child share what is known of its pairs of parents.
+template <class Lane>
+class DescentWorker {
+ public:
+  Candidates run(const DescentProblem& problem, const DescentTask& task, const StopFlag& stop, PartDone& part) {
+    if (child_ != task.child) {
+      descent_ = std::make_unique<Descent<Lane>>(problem, task.child, stop);
+      child_ = task.child;
+    }
+    if (task.subtree == DescentTask::kWhole)
+      descent_->whole(part);
+    else if (task.subtree == 0)
+      descent_->root();
+    else
+      descent_->subtree(task.subtree - 1, part);
+    Candidates found = std::move(descent_->found);
+    descent_->found = Candidates(problem.question.n);
+    return found;
+  }
+
+ private:
+  int child_ = -1;
+  std::unique_ptr<Descent<Lane>> descent_;
+};
+
+// The candidates of tasks first..last-1, before the last of rule 1.
+template <class Lane>
+Candidates descend_tasks_in(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
+                            std::size_t last, unsigned n_threads, const Watch& watch) {
+  StopFlag stop;
+  std::vector<Candidates> found(last - first, Candidates(problem.question.n));
+  std::vector<DescentWorker<Lane>> workers(std::max(1u, n_threads));
+  run_tasks(found.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w, PartDone& part) {
+    found[index] = workers[w].run(problem, tasks[first + index], stop, part);
+  });
+  Candidates all(problem.question.n);
+  for (const Candidates& part : found) all.append(part);
+  return all;
+}
+inline Candidates descend_tasks(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
+                                std::size_t last, unsigned n_threads, const Watch& watch) {
+  return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
+             ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, n_threads, watch)
+             : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, n_threads, watch);
+}
+
+// Rule 1 against all candidates of a node; `found` holds those of all tasks, in their order.
+inline Candidates join_descent(const Question& question, const Candidates& found, unsigned n_threads,
+                               const Watch& watch) {
+  const int n = question.n;
   std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
-  for (std::size_t t = 0; t < tasks.size(); ++t) by_child[std::size_t(tasks[t].child)].append(found[t]);
-  run_tasks(std::size_t(n), n_threads, stage_of(watch, 0.98, 0.02), stop, [&](std::size_t child, unsigned, PartDone&) {
-    by_child[child] = drop_dominated(by_child[child], problem.question.epsilon, n, stop);
+  for (std::size_t c = 0; c < found.nodes.size(); ++c) {
+    if (found.nodes[c] < 0 || found.nodes[c] >= n) throw std::invalid_argument("a candidate's node is out of range");
+    by_child[std::size_t(found.nodes[c])].append(found, c);
+  }
+  StopFlag stop;
+  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned, PartDone&) {
+    by_child[child] = drop_dominated(by_child[child], question.epsilon, n, stop);
   });
   Candidates all(n);
   for (const Candidates& part : by_child) all.append(part);
+  all.n_local_scores = found.n_local_scores;
   return all;
-}
-
-inline Candidates descend(const DescentProblem& problem, unsigned n_threads, const Watch& watch) {
-  return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
-             ? descend_in<std::uint16_t>(problem, n_threads, watch)
-             : descend_in<std::uint32_t>(problem, n_threads, watch);
 }
 
 }  // namespace credibn

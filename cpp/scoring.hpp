@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "descent_tasks.hpp"
@@ -38,30 +40,32 @@ inline int largest_family(const Question& question) {
   return size + 1;
 }
 
-// N*H(i | all other variables) for each i.
-inline std::vector<double> entropy_floors(const Table& table, const Terms& entropy) {
-  std::vector<double> floors;
-  for (int child = 0; child < table.n_columns; ++child) {
-    Partition cells = one_cell(table), next;
-    for (int v = 0; v < table.n_columns; ++v) {
-      if (v == child) continue;
-      refine(table, cells, v, next, [](const Row* begin, const Row* end) { return end - begin > 1; });
-      std::swap(cells, next);
-    }
-    double floor = 0.0;
-    std::vector<std::uint64_t> seen(std::size_t(table.arities[std::size_t(child)]));
-    for (std::size_t c = 0; c < cells.n_cells(); ++c) {
-      std::fill(seen.begin(), seen.end(), 0);
-      std::uint64_t total = 0;
-      for (auto r = cells.begin[c]; r < cells.begin[c + 1]; ++r) {
-        seen[table.column(child)[cells.rows[r]]] += table.weights[cells.rows[r]];
-        total += table.weights[cells.rows[r]];
-      }
-      floor += entropy(total);
-      for (std::uint64_t count : seen) floor -= entropy(count);
-    }
-    floors.push_back(floor);
+// N*H(i | all other variables).
+inline double entropy_floor(const Table& table, const Terms& entropy, int child) {
+  Partition cells = one_cell(table), next;
+  for (int v = 0; v < table.n_columns; ++v) {
+    if (v == child) continue;
+    refine(table, cells, v, next, [](const Row* begin, const Row* end) { return end - begin > 1; });
+    std::swap(cells, next);
   }
+  double floor = 0.0;
+  std::vector<std::uint64_t> seen(std::size_t(table.arities[std::size_t(child)]));
+  for (std::size_t c = 0; c < cells.n_cells(); ++c) {
+    std::fill(seen.begin(), seen.end(), 0);
+    std::uint64_t total = 0;
+    for (auto r = cells.begin[c]; r < cells.begin[c + 1]; ++r) {
+      seen[table.column(child)[cells.rows[r]]] += table.weights[cells.rows[r]];
+      total += table.weights[cells.rows[r]];
+    }
+    floor += entropy(total);
+    for (std::uint64_t count : seen) floor -= entropy(count);
+  }
+  return floor;
+}
+// For each i of first..last-1; 0, which is a floor too, for the others.
+inline std::vector<double> entropy_floors(const Table& table, const Terms& entropy, int first, int last) {
+  std::vector<double> floors(std::size_t(table.n_columns), 0.0);
+  for (int child = first; child < last; ++child) floors[std::size_t(child)] = entropy_floor(table, entropy, child);
   return floors;
 }
 
@@ -105,22 +109,72 @@ class SizeBound {
   std::vector<double> floors_, size_penalties_;
 };
 
-enum class Engine { table, descent };
+// What both engines are asked, with costs on the grid and parents limited.
+struct DiscreteProblem {
+  DiscreteProblem(Table coded, const DiscreteScore& scored, Question asked, const Rules& used)
+      : table(std::move(coded)),
+        score(scored),
+        question(std::move(asked)),
+        rules(used),
+        grid(make_grid(table, score, question)) {
+    for (double& cost : question.edge_costs) cost = grid.round(cost);
+    question.epsilon += grid.tie();
+    limit_parents(question, table, score, grid, rules);
+  }
+  std::vector<double> floors(int first, int last) const {
+    return entropy_floors(table, Terms::entropy(grid, table.total), first, last);
+  }
 
-inline Candidates score_discrete(const Table& table, const DiscreteScore& score, Question question, const Rules& rules,
-                                 Engine engine, unsigned n_threads, const Watch& watch) {
-  const Grid grid = make_grid(table, score, question);
-  for (double& cost : question.edge_costs) cost = grid.round(cost);
-  question.epsilon += grid.tie();
-  limit_parents(question, table, score, grid, rules);
-  const std::vector<double> floors = entropy_floors(table, Terms::entropy(grid, table.total));
-  if (engine == Engine::descent) return descend({table, score, grid, question, rules, floors}, n_threads, watch);
-  const int max_size = largest_family(question);
-  const Ranks ranks(question.n, max_size);
-  const SetCosts sets = count_sets(table, score, grid, ranks, max_size, n_threads, stage_of(watch, 0.0, 0.9));
-  const DiscreteBound bound(table, score, rules, sets, floors);
-  return sweep_lattices(question, sets, ranks, question.epsilon + grid.allowance(), bound, n_threads,
-                        stage_of(watch, 0.9, 0.1));
+  const Table table;
+  const DiscreteScore score;
+  Question question;
+  const Rules rules;
+  const Grid grid;
+};
+
+// The descent engine: all tasks, or those of one slice, and what is made of them.
+inline Candidates descend_slice(const DiscreteProblem& problem, std::size_t first, std::size_t last, unsigned n_threads,
+                                const Watch& watch) {
+  const std::vector<DescentTask> tasks = descent_tasks(problem.question);
+  if (first >= last || last > tasks.size()) throw std::invalid_argument("there is no such slice of tasks");
+  const std::vector<double> floors = problem.floors(tasks[first].child, tasks[last - 1].child + 1);
+  return descend_tasks({problem.table, problem.score, problem.grid, problem.question, problem.rules, floors}, tasks,
+                       first, last, n_threads, watch);
+}
+inline Candidates descend(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
+  const std::size_t n_tasks = descent_tasks(problem.question).size();
+  return join_descent(problem.question, descend_slice(problem, 0, n_tasks, n_threads, stage_of(watch, 0.0, 0.98)),
+                      n_threads, stage_of(watch, 0.98, 0.02));
+}
+
+// The table engine, likewise.
+inline SetSlice count_slice(const DiscreteProblem& problem, std::size_t first, std::size_t last, const Watch& watch) {
+  const int max_size = largest_family(problem.question);
+  const std::vector<SetTask> tasks = set_tasks(problem.question.n, max_size);
+  if (first >= last || last > tasks.size()) throw std::invalid_argument("there is no such slice of tasks");
+  return count_slice(problem.table, problem.score, problem.grid, max_size, tasks, first, last, watch);
+}
+inline Candidates sweep_sets(const DiscreteProblem& problem, const Ranks& ranks, const SetCosts& sets,
+                             unsigned n_threads, const Watch& watch) {
+  const std::vector<double> floors = problem.floors(0, problem.question.n);
+  const DiscreteBound bound(problem.table, problem.score, problem.rules, sets, floors);
+  return sweep_lattices(problem.question, sets, ranks, problem.question.epsilon + problem.grid.allowance(), bound,
+                        n_threads, watch);
+}
+inline Candidates join_table(const DiscreteProblem& problem, const double* costs, std::size_t n_costs,
+                             const std::uint32_t* cells, std::size_t n_cells, unsigned n_threads, const Watch& watch) {
+  const int n = problem.question.n, max_size = largest_family(problem.question);
+  const Ranks ranks(n, max_size);
+  return sweep_sets(problem, ranks,
+                    place_set_costs(ranks, n, max_size, problem.score.is_bdeu(), costs, n_costs, cells, n_cells),
+                    n_threads, watch);
+}
+inline Candidates score_with_table(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
+  const int max_size = largest_family(problem.question);
+  const Ranks ranks(problem.question.n, max_size);
+  const SetCosts sets =
+      count_sets(problem.table, problem.score, problem.grid, ranks, max_size, n_threads, stage_of(watch, 0.0, 0.9));
+  return sweep_sets(problem, ranks, sets, n_threads, stage_of(watch, 0.9, 0.1));
 }
 
 }  // namespace credibn

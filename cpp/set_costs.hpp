@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "progress.hpp"
+#include "set_tasks.hpp"
 #include "sets.hpp"
 #include "tally.hpp"
 #include "terms.hpp"
@@ -19,17 +21,16 @@ struct SetCosts {
 // Walks the prefix tree of sets; at each set all one-larger sets with a later last element are counted at once. Rows
 // alone in their cell and seen once are dropped: from there on they contribute term(1) to every F.
 // Cost: one pass over the remaining rows for each set that is not a leaf, plus one look-up for each cell and child.
-template <class Lane>
+// Take: (const int* members, int size, double cost, std::uint64_t cells), called for each set.
+template <class Lane, class Take>
 class SetCounter {
  public:
-  SetCounter(const Table& table, const DiscreteScore& score, const Grid& grid, const Ranks& ranks,
-             const Lanes<Lane>& lanes, int max_size, SetCosts& out, const StopFlag& stop)
+  SetCounter(const Table& table, const DiscreteScore& score, const Grid& grid, const Lanes<Lane>& lanes, int max_size,
+             const Take& take, const StopFlag& stop)
       : table_(table),
-        score_(score),
-        ranks_(ranks),
         lanes_(lanes),
         max_size_(max_size),
-        out_(out),
+        take_(take),
         stop_(stop),
         terms_(score, grid, table.total),
         levels_(std::size_t(max_size) + 1, Level(lanes, table)) {
@@ -39,23 +40,20 @@ class SetCounter {
     levels_[0].counts.count(levels_[0].partition, 0);
   }
 
-  // The empty set, then all single ones.
-  void start() {
-    out_.costs[0][0] = terms_.constant(1.0) - terms_.of(1.0)(table_.total);
-    if (score_.is_bdeu()) out_.cells[0][0] = 1;
-    score_children(0);
-  }
-  // All sets {first, b}.
-  void pairs(int first) {
-    descend_to(0, first);
-    score_children(1);
-  }
-  // All sets of more than two that begin with first < second.
-  void below(int first, int second) {
-    descend_to(0, first);
-    materialise(1);
-    descend_to(1, second);
-    walk(2);
+  void run(const SetTask& task) {
+    const int depth = int(task.prefix.size());
+    for (int t = 0; t < depth; ++t) {
+      descend_to(t, task.prefix[std::size_t(t)]);
+      materialise(t + 1);
+    }
+    if (task.scores_children) {
+      if (depth == 0) take_(members_, 0, terms_.constant(1.0) - terms_.of(1.0)(table_.total), 1);
+      score_children(depth);
+    }
+    for (int v = task.first; v < task.last; ++v) {
+      descend_to(depth, v);
+      walk(depth + 1);
+    }
   }
 
  private:
@@ -121,9 +119,7 @@ class SetCounter {
       const double sum =
           (lanes_.is_wide(i) ? sum_wide(level, i, term) : sum_narrow(level, i, term)) + double(level.dropped) * term(1);
       members_[depth] = v;
-      const std::uint64_t rank = ranks_.rank(members_, depth + 1);
-      out_.costs[std::size_t(depth) + 1][rank] = terms_.constant(configurations) - sum;
-      if (score_.is_bdeu()) out_.cells[std::size_t(depth) + 1][rank] = std::uint32_t(n_cells_);
+      take_(members_, depth + 1, terms_.constant(configurations) - sum, n_cells_);
     }
   }
 
@@ -162,11 +158,9 @@ class SetCounter {
   }
 
   const Table& table_;
-  const DiscreteScore score_;
-  const Ranks& ranks_;
   const Lanes<Lane>& lanes_;
   const int max_size_;
-  SetCosts& out_;
+  const Take& take_;
   const StopFlag& stop_;
   TermCache terms_;
   std::vector<Level> levels_;
@@ -185,39 +179,81 @@ inline SetCosts room_for_set_costs(const Ranks& ranks, int n, int max_size, bool
   return out;
 }
 
-template <class Lane>
-SetCosts count_sets_in(const Table& table, const DiscreteScore& score, const Grid& grid, const Ranks& ranks,
-                       int max_size, unsigned n_threads, const Watch& watch) {
-  const int n = table.n_columns;
-  SetCosts out = room_for_set_costs(ranks, n, max_size, score.is_bdeu());
+template <class Lane, class TakeOf>
+void count_sets_in(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
+                   const std::vector<SetTask>& tasks, std::size_t first, std::size_t last, unsigned n_threads,
+                   const Watch& watch, const TakeOf& take) {
   std::vector<int> order;
-  for (int v = 0; v < n; ++v) order.push_back(v);
+  for (int v = 0; v < table.n_columns; ++v) order.push_back(v);
   const Lanes<Lane> lanes(table, order);
   StopFlag stop;
-  std::vector<std::unique_ptr<SetCounter<Lane>>> counters(std::max(1u, n_threads));
-  std::vector<std::pair<int, int>> tasks{{-1, -1}};
-  for (int a = 0; max_size >= 2 && a < n; ++a) tasks.emplace_back(a, -1);
-  for (int a = 0; max_size >= 3 && a < n; ++a)
-    for (int b = a + 1; b + 1 < n; ++b) tasks.emplace_back(a, b);
-  run_tasks(tasks.size(), n_threads, watch, stop, [&](std::size_t index, unsigned worker, PartDone&) {
+  std::vector<std::unique_ptr<SetCounter<Lane, TakeOf>>> counters(std::max(1u, n_threads));
+  run_tasks(last - first, n_threads, watch, stop, [&](std::size_t index, unsigned worker, PartDone&) {
     auto& counter = counters[worker];
-    if (!counter) counter = std::make_unique<SetCounter<Lane>>(table, score, grid, ranks, lanes, max_size, out, stop);
-    const auto [a, b] = tasks[index];
-    if (a < 0)
-      counter->start();
-    else if (b < 0)
-      counter->pairs(a);
-    else
-      counter->below(a, b);
+    if (!counter) counter = std::make_unique<SetCounter<Lane, TakeOf>>(table, score, grid, lanes, max_size, take, stop);
+    counter->run(tasks[first + index]);
   });
-  return out;
+}
+// Counts the sets of tasks first..last-1; `take` is called from several threads, from each for other sets.
+template <class Take>
+void count_tasks(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
+                 const std::vector<SetTask>& tasks, std::size_t first, std::size_t last, unsigned n_threads,
+                 const Watch& watch, const Take& take) {
+  if (table.total <= std::numeric_limits<std::uint16_t>::max())
+    count_sets_in<std::uint16_t>(table, score, grid, max_size, tasks, first, last, n_threads, watch, take);
+  else
+    count_sets_in<std::uint32_t>(table, score, grid, max_size, tasks, first, last, n_threads, watch, take);
 }
 
 inline SetCosts count_sets(const Table& table, const DiscreteScore& score, const Grid& grid, const Ranks& ranks,
                            int max_size, unsigned n_threads, const Watch& watch) {
-  return table.total <= std::numeric_limits<std::uint16_t>::max()
-             ? count_sets_in<std::uint16_t>(table, score, grid, ranks, max_size, n_threads, watch)
-             : count_sets_in<std::uint32_t>(table, score, grid, ranks, max_size, n_threads, watch);
+  const std::vector<SetTask> tasks = set_tasks(table.n_columns, max_size);
+  const bool with_cells = score.is_bdeu();
+  SetCosts out = room_for_set_costs(ranks, table.n_columns, max_size, with_cells);
+  count_tasks(table, score, grid, max_size, tasks, 0, tasks.size(), n_threads, watch,
+              [&](const int* members, int size, double cost, std::uint64_t cells) {
+                const std::uint64_t rank = ranks.rank(members, size);
+                out.costs[std::size_t(size)][rank] = cost;
+                if (with_cells) out.cells[std::size_t(size)][rank] = std::uint32_t(cells);
+              });
+  return out;
+}
+
+// What some tasks give, in the order of the walk.
+struct SetSlice {
+  std::vector<double> costs;
+  std::vector<std::uint32_t> cells;  // for BDeu only
+};
+inline SetSlice count_slice(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
+                            const std::vector<SetTask>& tasks, std::size_t first, std::size_t last,
+                            const Watch& watch) {
+  SetSlice slice;
+  const bool with_cells = score.is_bdeu();
+  count_tasks(table, score, grid, max_size, tasks, first, last, 1, watch,
+              [&](const int*, int, double cost, std::uint64_t cells) {
+                slice.costs.push_back(cost);
+                if (with_cells) slice.cells.push_back(std::uint32_t(cells));
+              });
+  return slice;
+}
+// The costs and the cells of all tasks, in their order, put into their places.
+inline SetCosts place_set_costs(const Ranks& ranks, int n, int max_size, bool with_cells, const double* costs,
+                                std::size_t n_costs, const std::uint32_t* cells, std::size_t n_cells) {
+  SetCosts out = room_for_set_costs(ranks, n, max_size, with_cells);
+  std::size_t n_sets = 0;
+  for (const auto& level : out.costs) n_sets += level.size();
+  if (n_costs != n_sets || n_cells != (with_cells ? n_sets : 0))
+    throw std::invalid_argument("there must be one cost for each set, and for BDeu one number of cells");
+  std::size_t next = 0;
+  auto place = [&](const int* members, int size) {
+    const std::uint64_t rank = ranks.rank(members, size);
+    out.costs[std::size_t(size)][rank] = costs[next];
+    if (with_cells) out.cells[std::size_t(size)][rank] = cells[next];
+    ++next;
+  };
+  SetWalk<decltype(place)> walk(n, max_size, place);
+  for (const SetTask& task : set_tasks(n, max_size)) walk.run(task);
+  return out;
 }
 
 }  // namespace credibn

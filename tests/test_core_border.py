@@ -147,3 +147,57 @@ def test_row_scores_and_their_order_are_checked() -> None:
         _core.rows_in_order(np.array([-4.0]), rows)
     with pytest.raises(TypeError):
         _core.rows_in_order(np.array([-4.0, -5.0]), rows.astype(np.int64))  # type: ignore[arg-type]
+
+
+def sliced(**changes: Any) -> Any:
+    given = changed(**changes)
+    return _core.DiscreteProblem(**{name: given[name] for name in list(given)[:10]}, rules=given["rules"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"codes": np.full((3, 5), 2, dtype=np.uint16)},
+        {"arities": np.array([2, 1, 2])},
+        {"weights": np.array([1, 1, 0, 1, 1])},
+        {"parameter": float("nan")},
+        {"epsilon": -1.0},
+        {"max_parents": np.array([1])},
+        {"rules": ["magic"]},
+    ],
+)
+def test_a_problem_to_be_cut_is_checked_likewise(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        sliced(**changes)
+
+
+def test_slices_that_are_not_there_are_refused() -> None:
+    problem = sliced()
+    for first, last in [(0, 0), (1, 0), (0, 1000)]:
+        for run in (problem.descent_slice, problem.table_slice):
+            with pytest.raises(ValueError, match="no such slice"):
+                run(first, last, None)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    problem = sliced()
+    costs, cells = problem.table_slice(0, len(problem.table_weights()), None)
+    assert (len(costs), len(cells)) == (8, 0)
+    assert problem.join_table(costs, cells, 1, None) is not None
+    with pytest.raises(ValueError, match="one cost for each set"):
+        problem.join_table(costs[1:], cells, 1, None)
+    with pytest.raises(ValueError, match="one cost for each set"):
+        problem.join_table(costs, np.ones(8, dtype=np.uint32), 1, None)
+    nodes, costs, masks, n_scored = problem.descent_slice(0, len(problem.descent_weights()), None)
+    assert problem.join_descent(nodes, costs, masks, n_scored, 1, None) is not None
+    with pytest.raises(ValueError, match="one node, one cost and one mask"):
+        problem.join_descent(nodes, costs[1:], masks, n_scored, 1, None)
+    for wrong in (-1, 3):
+        with pytest.raises(ValueError, match="out of range"):
+            problem.join_descent(np.full_like(nodes, wrong), costs, masks, n_scored, 1, None)
+
+
+def test_slices_heed_their_watch() -> None:
+    problem = sliced()
+    assert problem.descent_slice(0, 1, lambda fraction: False) is None
+    assert problem.table_slice(0, 1, lambda fraction: False) is None

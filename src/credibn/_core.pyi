@@ -48,6 +48,41 @@ def prune_set_costs(
     n_threads: int,
     watch: Watch,
 ) -> Candidates | None: ...
+
+class DiscreteProblem:
+    def __init__(
+        self,
+        codes: NDArray[np.uint16],
+        arities: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        is_bdeu: bool,
+        parameter: float,
+        epsilon: float,
+        allowed: NDArray[np.uint8],
+        required: NDArray[np.uint8],
+        max_parents: NDArray[np.int64],
+        edge_costs: NDArray[np.float64],
+        rules: Sequence[str],
+    ) -> None: ...
+    def descent_weights(self) -> NDArray[np.float64]: ...
+    def descent_slice(self, first: int, last: int, watch: Watch) -> Candidates | None: ...
+    def join_descent(
+        self,
+        nodes: NDArray[np.int32],
+        costs: NDArray[np.float64],
+        masks: NDArray[np.uint64],
+        n_local_scores: int,
+        n_threads: int,
+        watch: Watch,
+    ) -> Candidates | None: ...
+    def table_weights(self) -> NDArray[np.float64]: ...
+    def table_slice(
+        self, first: int, last: int, watch: Watch
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32]] | None: ...
+    def join_table(
+        self, costs: NDArray[np.float64], cells: NDArray[np.uint32], n_threads: int, watch: Watch
+    ) -> Candidates | None: ...
+
 def class_forms(
     masks: NDArray[np.uint64], rank: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]: ...

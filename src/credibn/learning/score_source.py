@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.posterior import searched_nodes
-from credibn.scores import ScoreTable, estimate_scoring, read_scores, score_parent_sets
-from credibn.scores.scoring import count_allowed_sets, resolve_score
+from credibn.scores import ScoreTable, estimate_scoring, read_scores
+from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
 from credibn.search.watching import Watch
 from credibn.work import Workbench
 
@@ -185,12 +185,13 @@ class _FromData:
         self._check_memory(epsilon)
         try:
             with self._clock.stage(stage):
-                self._table = score_parent_sets(
+                self._table = score_on(
+                    self._bench,
                     self._data,
                     **self._scoring,
                     epsilon=epsilon,
                     n_threads=self._n_threads,
-                    workbench=self._bench,
+                    time_left=self._watch.seconds_left(),
                     progress=lambda fraction: self._watch("score", fraction),
                 )
         except KeyboardInterrupt:

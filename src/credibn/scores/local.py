@@ -18,7 +18,7 @@ from credibn.scores.protocol import DataView, NamedScore
 if TYPE_CHECKING:
     from credibn.scores.problem import Candidates, ScoringProblem
 
-__all__ = ["LocalScore", "score_local"]
+__all__ = ["LocalScore", "score_child", "score_local"]
 
 _TIE = 1e-12
 """How far, relative to a cost, equal costs may differ by rounding."""
@@ -47,37 +47,52 @@ class LocalScore(NamedScore, Protocol):
 
 def score_local(
     problem: "ScoringProblem", score: LocalScore, watch: Callable[[float], bool] | None
+) -> "list[Candidates] | None":
+    """Return the candidates of each child; None if `watch` asked to stop."""
+    found = []
+    for child in range(problem.n_searched):
+
+        def goes_on(fraction: float, child: int = child) -> bool:
+            return watch is None or watch((child + fraction) / problem.n_searched)
+
+        candidates = score_child(problem, score, child, goes_on)
+        if candidates is None:
+            return None
+        found.append(candidates)
+    return found
+
+
+def score_child(
+    problem: "ScoringProblem", score: LocalScore, child: int, goes_on: Callable[[float], bool]
 ) -> "Candidates | None":
     """Evaluate every allowed parent set and keep those that no subset beats by more than epsilon (rule 1).
 
-    None if `watch` asked to stop.
+    None if `goes_on` said no.
     """
     words = -(-problem.n_searched // 64)
-    nodes, costs, masks = list[int](), list[float](), list[int]()
+    costs, masks = list[float](), list[int]()
     n_scored = 0
-    for child in range(problem.n_searched):
-        required, free, most = problem.parent_choices(child)
-        best: dict[tuple[int, ...], float] = {}
-        for size in range(most + 1):
-            if watch is not None and not watch(child / problem.n_searched):
-                return None
-            larger = {}
-            for chosen in combinations(free, size):
-                parents = tuple(sorted(required + chosen))
-                columns = tuple(int(problem.searched[v]) for v in parents)
-                cost = _checked(problem, score, int(problem.searched[child]), columns)
-                cost += float(problem.edge_costs[list(parents), child].sum())
-                least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
-                larger[chosen] = min(cost, least)
-                n_scored += 1
-                if not least + problem.epsilon + _TIE * abs(cost) < cost:
-                    nodes.append(child)
-                    costs.append(cost)
-                    masks.append(sum(1 << v for v in parents))
-            best = larger
+    required, free, most = problem.parent_choices(child)
+    best: dict[tuple[int, ...], float] = {}
+    for size in range(most + 1):
+        if not goes_on(size / (most + 1)):
+            return None
+        larger = {}
+        for chosen in combinations(free, size):
+            parents = tuple(sorted(required + chosen))
+            columns = tuple(int(problem.searched[v]) for v in parents)
+            cost = _checked(problem, score, int(problem.searched[child]), columns)
+            cost += float(problem.edge_costs[list(parents), child].sum())
+            least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
+            larger[chosen] = min(cost, least)
+            n_scored += 1
+            if not least + problem.epsilon + _TIE * abs(cost) < cost:
+                costs.append(cost)
+                masks.append(sum(1 << v for v in parents))
+        best = larger
     packed = b"".join(mask.to_bytes(8 * words, "little") for mask in masks)
     rows: NDArray[np.uint64] = np.frombuffer(packed, dtype=np.uint64).reshape(-1, words)
-    return np.array(nodes, dtype=np.int32), np.array(costs), rows, n_scored
+    return np.full(len(costs), child, dtype=np.int32), np.array(costs, dtype=np.float64), rows, n_scored
 
 
 def _checked(problem: "ScoringProblem", score: LocalScore, node: int, parents: tuple[int, ...]) -> float:

@@ -4,6 +4,7 @@ Columns with one state take no part: such a column costs nothing as a parent and
 The engines see the other columns only, in order; `ScoringProblem.widen` puts the rest back.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -16,10 +17,17 @@ from credibn.scores.constraints import Constraints
 from credibn.scores.local import LocalScore
 from credibn.scores.protocol import SetScore
 
-__all__ = ["ScoringProblem"]
+__all__ = ["Candidates", "ScoringProblem", "join_candidates"]
 
 _T = TypeVar("_T", bound=np.generic)
 Candidates = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.uint64], int]
+"""Nodes, costs and masks of parent sets, and how many were scored on the way."""
+
+
+def join_candidates(parts: Sequence[Candidates]) -> Candidates:
+    """Return the candidates of several parts, one after the other."""
+    nodes, costs, masks, n_scored = zip(*parts, strict=True)
+    return np.concatenate(nodes), np.concatenate(costs), np.concatenate(masks), sum(n_scored)
 
 
 @dataclass(frozen=True, eq=False)

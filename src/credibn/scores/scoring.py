@@ -13,6 +13,7 @@ docs/guarantees.md proves them. Three engines give the same answer:
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -29,11 +30,13 @@ from credibn.scores.epsilon import resolve_epsilon
 from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore, score_local
 from credibn.scores.mixed import ConditionalGaussianBIC
+from credibn.scores.pieces import core_arguments, score_in_pieces
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Candidates, ScoringProblem
+from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
+from credibn.work import Workbench
 
 __all__ = [
     "SCORES",
@@ -42,6 +45,7 @@ __all__ = [
     "estimate_scoring",
     "resolve_score",
     "resolve_threads",
+    "score_on",
     "score_parent_sets",
 ]
 
@@ -67,7 +71,7 @@ def score_parent_sets(
     prior: StructurePrior | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
-    workbench: Any = None,
+    executor: Executor | None = None,
     progress: Callable[[float], bool | None] | None = None,
     **read_options: Any,
 ) -> ScoreTable:
@@ -94,6 +98,9 @@ def score_parent_sets(
         For categorical scores; the answer is the same.
     n_threads : int, optional
         All cores by default. The result has the same bytes for any number.
+    executor : concurrent.futures.Executor, optional
+        Does the scoring in pieces, on other processes or machines: a ProcessPoolExecutor, Dask's
+        ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with the fraction done; scoring stops if it returns False.
 
@@ -104,6 +111,8 @@ def score_parent_sets(
     Raises
     ------
     DataError, OptionError, TooLargeError
+    WorkerError
+        When the executor has lost a worker and does not try again by itself.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False: a partial list of candidates would not be exact.
 
@@ -115,7 +124,9 @@ def score_parent_sets(
     >>> list(table.parent_sets("X1"))[0][1]
     ('X0',)
     """
-    problem = _make_problem(
+    threads = resolve_threads(n_threads)
+    return score_on(
+        Workbench(executor, threads),
         data,
         score=score,
         bayes_factor=bayes_factor,
@@ -126,13 +137,42 @@ def score_parent_sets(
         tiers=tiers,
         max_parents=max_parents,
         prior=prior,
+        engine=engine,
+        n_threads=threads,
+        progress=progress,
         **read_options,
     )
-    threads = resolve_threads(n_threads)
+
+
+def score_on(
+    workbench: Workbench,
+    data: Any,
+    *,
+    engine: str = "auto",
+    n_threads: int,
+    progress: Callable[[float], bool | None] | None = None,
+    time_left: float | None = None,
+    **options: Any,
+) -> ScoreTable:
+    """Do what `score_parent_sets` does, on a workbench that the caller has.
+
+    Parameters
+    ----------
+    workbench : Workbench
+        Where it is done in pieces, unless the workbench is embedded.
+    n_threads : int
+        Of this process.
+    time_left : float, optional
+        Seconds after which workers stop; the caller's `progress` decides for this process.
+    **options
+        As for `score_parent_sets`.
+    """
+    problem = _make_problem(data, **options)
     estimate = _estimate(problem, engine)
-    found = _run(problem, estimate, threads, progress, RULES)
+    found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
     nodes, scores, masks = problem.widen(found)
-    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, _provenance(problem, prior, estimate))
+    provenance = _provenance(problem, options.get("prior"), estimate)
+    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
 @dataclass(frozen=True)
@@ -295,7 +335,7 @@ def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
 def _parent_limits(problem: ScoringProblem) -> list[int]:
     if problem.n_searched == 0 or not isinstance(problem.score, DiscreteScore):
         return [int(limit) for limit in problem.max_parents]
-    return [int(limit) for limit in _core.parent_limits(**_core_arguments(problem))]
+    return [int(limit) for limit in _core.parent_limits(**core_arguments(problem))]
 
 
 def _choose_engine(problem: ScoringProblem, engine: str, n_sets: int) -> str:
@@ -323,6 +363,8 @@ def _run(
     n_threads: int,
     progress: Callable[[float], bool | None] | None,
     rules: Sequence[str],
+    workbench: Workbench | None = None,
+    time_left: float | None = None,
 ) -> Candidates:
     if estimate.engine != "descent" and estimate.memory_bytes > MOST_TABLE_BYTES:
         raise TooLargeError(
@@ -331,43 +373,34 @@ def _run(
             f"{MOST_TABLE_BYTES / 2**30:.0f} GiB; set max_parents (or, for categories, use the engine 'descent')"
         )
     watch = None if progress is None else lambda fraction: progress(fraction) is not False
-    found: Candidates | None
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0
-    if estimate.engine == "local":
-        assert isinstance(problem.score, LocalScore)
-        found = score_local(problem, problem.score, watch)
-    elif estimate.engine == "sets":
-        assert isinstance(problem.score, SetScore)
-        found = score_sets(problem, problem.score, n_threads, watch)
+    if workbench is None or workbench.is_embedded:
+        found = _score_here(problem, estimate.engine, n_threads, watch, rules)
     else:
-        found = _core.score_discrete(
-            **_core_arguments(problem), engine=estimate.engine, rules=rules, n_threads=n_threads, watch=watch
-        )
+        found = score_in_pieces(problem, estimate.engine, workbench, rules, n_threads, watch, time_left)
     if found is None:
         raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
     return found
 
 
-def _core_arguments(problem: ScoringProblem) -> dict[str, Any]:
-    score = problem.score
-    assert isinstance(score, DiscreteScore)
-    is_bdeu = isinstance(score, BDeu)
-    return {
-        "codes": problem.codes,
-        "arities": problem.arities,
-        "weights": problem.data.weights,
-        "is_bdeu": is_bdeu,
-        "parameter": score.equivalent_sample_size
-        if isinstance(score, BDeu)
-        else score.penalty_weight(problem.data.n_rows),
-        "epsilon": problem.epsilon,
-        "allowed": problem.allowed,
-        "required": problem.required,
-        "max_parents": problem.max_parents,
-        "edge_costs": problem.edge_costs,
-    }
+def _score_here(
+    problem: ScoringProblem,
+    engine: str,
+    n_threads: int,
+    watch: Callable[[float], bool] | None,
+    rules: Sequence[str],
+) -> Candidates | None:
+    """Score with the threads of the compiled core."""
+    if engine == "local":
+        assert isinstance(problem.score, LocalScore)
+        by_child = score_local(problem, problem.score, watch)
+        return None if by_child is None else join_candidates(by_child)
+    if engine == "sets":
+        assert isinstance(problem.score, SetScore)
+        return score_sets(problem, problem.score, n_threads, watch)
+    return _core.score_discrete(**core_arguments(problem), engine=engine, rules=rules, n_threads=n_threads, watch=watch)
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:

@@ -5,8 +5,9 @@ scores nothing is, and rule 1 alone decides. Cost: one evaluation of F for each 
 """
 
 import math
-from collections.abc import Callable, Iterator
-from itertools import chain, combinations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, combinations, groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from credibn.scores.gaussian import GaussianBIC
 from credibn.scores.problem import Candidates, ScoringProblem
 from credibn.scores.protocol import SetScore
 
-__all__ = ["colex_subsets", "score_sets"]
+__all__ = ["Block", "colex_subsets", "evaluate_blocks", "prune_sets", "score_sets", "set_blocks"]
 
 _SETS_PER_CALL = 1 << 16
 _TIE, _ALLOWANCE = 1e-12, 1e-9
@@ -28,16 +29,60 @@ def score_sets(
     problem: ScoringProblem, score: SetScore, n_threads: int, watch: Callable[[float], bool] | None
 ) -> Candidates | None:
     """Return the candidates that rule 1 keeps; None if `watch` asked to stop."""
+    costs = evaluate_blocks(problem, score, set_blocks(problem, score), watch or (lambda fraction: True))
+    return None if costs is None else prune_sets(problem, score, costs, n_threads, watch)
+
+
+class Block(NamedTuple):
+    """Sets of one size with one last member: those of them that one call of `set_costs` evaluates."""
+
+    size: int
+    last: int
+    start: int
+    stop: int
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets it holds."""
+        return self.stop - self.start
+
+
+def set_blocks(problem: ScoringProblem, score: SetScore) -> list[Block]:
+    """Return the blocks of all sets up to the largest family, by size and then in colexicographic order."""
+    largest = int(_limits(problem, score).max()) + 1
+    return [block for size in range(largest + 1) for block in _blocks_of(problem.n_searched, size)]
+
+
+def evaluate_blocks(
+    problem: ScoringProblem, score: SetScore, blocks: Sequence[Block], goes_on: Callable[[float], bool]
+) -> NDArray[np.float64] | None:
+    """Return F of the sets of some blocks, in their order; None if `goes_on` said no."""
+    n_sets = sum(block.n_sets for block in blocks)
+    parts, done = [], 0
+    for block, members in zip(blocks, _members(blocks), strict=True):
+        parts.append(_evaluate(problem, score, problem.searched[members]))
+        done += block.n_sets
+        if not goes_on(done / n_sets):
+            return None
+    return np.concatenate(parts)
+
+
+def prune_sets(
+    problem: ScoringProblem,
+    score: SetScore,
+    set_costs: NDArray[np.float64],
+    n_threads: int,
+    watch: Callable[[float], bool] | None,
+) -> Candidates | None:
+    """Return the candidates that rule 1 keeps, given F of all sets; None if `watch` asked to stop."""
     limits = _limits(problem, score)
     largest = int(limits.max()) + 1
-    set_costs = _set_costs(problem, score, largest, watch)
-    if set_costs is None:
-        return None
-    magnitude = max(1.0, *(float(np.abs(level).max()) for level in set_costs))
+    magnitude = max(1.0, float(np.abs(set_costs).max()))
     step = _grid_step((magnitude + float(np.abs(problem.edge_costs).sum(axis=0).max())) * problem.n_searched)
     floors, size_penalties = _bounds(problem, score, largest)
+    ends = np.cumsum([math.comb(problem.n_searched, size) for size in range(largest + 1)])
     return _core.prune_set_costs(
-        [np.round(level / step) * step for level in set_costs],
+        [np.round(level / step) * step for level in np.split(set_costs, ends[:-1])],
         problem.n_searched,
         problem.epsilon + _TIE * magnitude,
         problem.allowed,
@@ -68,39 +113,36 @@ def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
 
 
 def colex_subsets(n: int, size: int) -> Iterator[NDArray[np.intp]]:
-    """Yield all subsets of {0..n-1} of one size, as sorted rows in colexicographic order, in blocks.
+    """Yield all subsets of {0..n-1} of one size, as sorted rows in colexicographic order, in blocks."""
+    return _members(_blocks_of(n, size))
 
-    The subsets with the largest member L come together; within them, the rest are colexicographic again, which is
-    the lexicographic order of the mirrored sets, reversed.
-    """
+
+def _blocks_of(n: int, size: int) -> list[Block]:
+    """Cut the sets of one size into blocks: those with the last member L come together."""
     if size == 0:
-        yield np.empty((1, 0), dtype=np.intp)
-        return
-    for largest in range(size - 1, n):
-        count = math.comb(largest, size - 1)
-        members = chain.from_iterable(combinations(range(largest), size - 1))
-        mirrored = np.fromiter(members, dtype=np.intp, count=count * (size - 1)).reshape(count, size - 1)
-        block = np.full((count, size), largest, dtype=np.intp)
-        block[:, : size - 1] = (largest - 1 - mirrored)[::-1, ::-1]
-        for start in range(0, count, _SETS_PER_CALL):
-            yield block[start : start + _SETS_PER_CALL]
+        return [Block(0, -1, 0, 1)]
+    return [
+        Block(size, last, start, min(start + _SETS_PER_CALL, math.comb(last, size - 1)))
+        for last in range(size - 1, n)
+        for start in range(0, math.comb(last, size - 1), _SETS_PER_CALL)
+    ]
 
 
-def _set_costs(
-    problem: ScoringProblem, score: SetScore, largest: int, watch: Callable[[float], bool] | None
-) -> list[NDArray[np.float64]] | None:
-    n = problem.n_searched
-    n_sets = sum(math.comb(n, k) for k in range(largest + 1))
-    levels, done = [], 0
-    for size in range(largest + 1):
-        parts = []
-        for block in colex_subsets(n, size):
-            parts.append(_evaluate(problem, score, problem.searched[block]))
-            done += len(block)
-            if watch is not None and not watch(done / n_sets):
-                return None
-        levels.append(np.concatenate(parts))
-    return levels
+def _members(blocks: Sequence[Block]) -> Iterator[NDArray[np.intp]]:
+    """Yield the sets of each block, as sorted rows.
+
+    Without the last member, the sets are colexicographic again, which is the lexicographic order of the mirrored sets,
+    reversed.
+    """
+    for (size, last), group in groupby(blocks, key=lambda block: (block.size, block.last)):
+        count = math.comb(last, size - 1) if size else 1
+        rows = np.full((count, size), last, dtype=np.intp)
+        if size:
+            members = chain.from_iterable(combinations(range(last), size - 1))
+            mirrored = np.fromiter(members, dtype=np.intp, count=count * (size - 1)).reshape(count, size - 1)
+            rows[:, : size - 1] = (last - 1 - mirrored)[::-1, ::-1]
+        for block in group:
+            yield rows[block.start : block.stop]
 
 
 def _evaluate(problem: ScoringProblem, score: SetScore, sets: NDArray[np.intp]) -> NDArray[np.float64]:

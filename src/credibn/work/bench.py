@@ -94,6 +94,7 @@ class Workbench:
         self._n_threads = n_threads
         self._folder = None if folder is None else KeptFolder(Path(folder))
         self._states: dict[tuple[str, str], Arrays] = {}
+        self._batches: list[_Batch] = []  # of stages that were over before it was time to keep anything
         self._began = time.monotonic()
 
     @property
@@ -107,14 +108,14 @@ class Workbench:
         return self._executor is not None
 
     @property
-    def was_begun(self) -> bool:
-        """Whether the folder holds what an earlier run has done."""
-        return self._folder is not None and self._folder.is_filled()
-
-    @property
     def has_folder(self) -> bool:
         """Whether what is done is kept."""
         return self._folder is not None
+
+    @property
+    def was_begun(self) -> bool:
+        """Whether the folder holds what an earlier run has done."""
+        return self._folder is not None and self._folder.is_filled()
 
     @property
     def n_workers(self) -> int:
@@ -186,16 +187,20 @@ class Workbench:
             run.stop.set()
             if own is not None:
                 own.shutdown(wait=True, cancel_futures=True)
+            if batch.pieces:
+                self._batches.append(batch)
             if self._is_time_to_keep():
-                self._write(batch)
+                self._write()
 
     def keep(self, stage: str, question: str, name: str, arrays: Arrays) -> None:
         """Keep one named state in place of an older one: once the work has lasted long enough, if a folder is given."""
         if self._folder is None:
             return
-        self._states[f"{stage}-{name}", digest_of(question)] = arrays
+        key = f"{stage}-{name}", digest_of(question)
+        self._states.pop(key, None)  # what is kept later is written later: it may refer to what came before
+        self._states[key] = arrays
         if self._is_time_to_keep():
-            self._write_states()
+            self._write()
 
     def kept(self, stage: str, question: str, name: str) -> Arrays | None:
         """Return the state of this name; None where there is none, or it is damaged or of another question."""
@@ -207,6 +212,7 @@ class Workbench:
     def forget(self) -> None:
         """Remove all that is kept, and let go of the folder: the work is over."""
         self._states.clear()
+        self._batches.clear()
         if self._folder is not None:
             self._folder.forget()
             self._folder = None
@@ -215,7 +221,7 @@ class Workbench:
         """Write what is finished, and let go of the folder without removing what is kept."""
         if self._folder is not None:
             if self._is_time_to_keep():
-                self._write_states()
+                self._write()
             self._folder.close()
             self._folder = None
 
@@ -223,22 +229,29 @@ class Workbench:
         return self._folder is not None and time.monotonic() - self._began >= self.seconds_before_keeping
 
     def _kept_pieces(self, stage: str, digest: str) -> Iterator[tuple[int, Arrays]]:
+        for batch in self._batches:
+            if (batch.stage, batch.digest) == (stage, digest):
+                yield from batch.pieces.items()
         if self._folder is not None:
             for file in self._folder.read_all(stage, digest):
                 yield from file.items()
 
     def _write_in_time(self, batch: "_Batch") -> None:
         if self._is_time_to_keep() and time.monotonic() - batch.written >= _SECONDS_BETWEEN_FILES:
-            self._write(batch)
+            self._write()
+            self._write_pieces(batch)
 
-    def _write_states(self) -> None:
+    def _write(self) -> None:
+        """Write all states, and the pieces of stages that are over."""
         assert self._folder is not None
         for (name, digest), arrays in self._states.items():
             self._folder.write(name, digest, {0: arrays})
         self._states.clear()
+        for batch in self._batches:
+            self._write_pieces(batch)
+        self._batches.clear()
 
-    def _write(self, batch: "_Batch") -> None:
-        self._write_states()
+    def _write_pieces(self, batch: "_Batch") -> None:
         if batch.pieces and self._folder is not None:
             # No piece is in two files, so the least of them names a file of its own.
             self._folder.write(f"{batch.stage}-piece-{min(batch.pieces)}", batch.digest, batch.pieces)
@@ -246,11 +259,12 @@ class Workbench:
         batch.written = time.monotonic()
 
     def _give_up(self, error: BaseException) -> NoReturn:
-        fate = "it is lost" if self._folder is None else f"it is kept in {self._folder.path}: start again to go on"
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        fate = "is lost" if self._folder is None else f"is kept in {self._folder.path}: start again to go on"
         raise WorkerError(
-            f"the executor {type(self._executor).__name__} can do no more work ({str(error).strip()}). Workers die when "
-            "they are killed, run out of memory, or cannot import what they are sent (your own classes must be in a module, "
-            f"and a script needs 'if __name__ == \"__main__\":'). As for the work done so far, {fate}"
+            f"the executor {type(self._executor).__name__} can do no more work ({reason}). Workers die "
+            "when they are killed, run out of memory, or cannot import what they are sent (your own classes must be in "
+            f"a module, and a script needs 'if __name__ == \"__main__\":'). What was done so far {fate}"
         ) from error
 
 
@@ -261,7 +275,7 @@ class _Batch:
     stage: str
     digest: str
     pieces: dict[int, Arrays] = field(default_factory=dict)
-    written: float = 0.0
+    written: float = field(default_factory=time.monotonic)
 
 
 class _Run:

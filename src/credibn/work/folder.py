@@ -39,7 +39,7 @@ def digest_of(question: str) -> str:
     Examples
     --------
     >>> digest_of("which candidates?")[:8]
-    '8ec4e7ce'
+    '9321db1b'
     """
     return hashlib.sha256(question.encode()).hexdigest()
 

@@ -1,0 +1,101 @@
+"""Pieces of work, and scores, that worker processes can import."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from credibn.errors import DataError
+
+
+def double(common, piece, goes_on):
+    """Twice the piece, plus what is common."""
+    return {"double": np.array([2 * piece + common]), "nothing": np.zeros((0, 3), dtype=np.uint16)}
+
+
+def count_calls(folder, piece, goes_on):
+    """As `double`; each call leaves a file of its own in the folder."""
+    (Path(folder) / f"{piece}-{time.monotonic_ns()}").touch()
+    return double(0, piece, goes_on)
+
+
+def refuse_three(common, piece, goes_on):
+    if piece == 3:
+        raise DataError(f"{piece} cannot be done; leave it out")
+    return double(common, piece, goes_on)
+
+
+def die(common, piece, goes_on):
+    """End the worker process at once, unless the piece is the first."""
+    if piece > 0:
+        os._exit(9)
+    return double(0, piece, goes_on)
+
+
+def wait_for_the_end(folder, piece, goes_on):
+    """Go on until told to stop; leave a file when it begins and one when it ends."""
+    (Path(folder) / f"began-{piece}").touch()
+    while goes_on(0.5):
+        time.sleep(0.01)
+    (Path(folder) / f"ended-{piece}").touch()
+
+
+class SlowOnce:
+    """A score that notes its process on its first call, and waits there: for tests that kill a worker."""
+
+    name = "slow-once"
+    columns = "discrete"
+
+    def __init__(self, file, seconds):
+        self.file, self.seconds = str(file), seconds
+
+    def settings(self):
+        return {}
+
+    def set_costs(self, data, sets):
+        try:
+            with open(self.file, "x") as sink:
+                sink.write(str(os.getpid()))
+        except FileExistsError:
+            pass
+        else:
+            time.sleep(self.seconds)
+        return pair_costs(data, sets)
+
+
+class PairCosts:
+    """A score without bounds: the empirical joint entropy of each set, and a price for its size."""
+
+    name = "pair-costs"
+    columns = "discrete"
+
+    def settings(self):
+        return {}
+
+    def set_costs(self, data, sets):
+        return pair_costs(data, sets)
+
+
+class LocalCosts:
+    """The same as a local score."""
+
+    name = "local-costs"
+    columns = "discrete"
+
+    def settings(self):
+        return {}
+
+    def local_cost(self, data, node, parents):
+        family = pair_costs(data, np.array([sorted((*parents, node))]))
+        return float(family[0] - pair_costs(data, np.array([parents], dtype=np.intp).reshape(1, -1))[0])
+
+
+def pair_costs(data, sets):
+    costs = []
+    for members in sets:
+        rows = np.column_stack([data.columns[v] for v in members]) if len(members) else np.zeros((len(data.weights), 1))
+        which = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        counts = np.bincount(which, weights=data.weights)
+        costs.append(-(counts * np.log(counts / data.n_rows)).sum() + 1.5 * 2.0 ** len(members))
+    return np.array(costs)
