@@ -3,9 +3,21 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 CPP := $(wildcard cpp/*.hpp cpp/*.cpp)
-BUILD_TOOLS := "scikit-build-core>=0.11" "nanobind>=2.9" "cmake>=3.18" ninja
+PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test test-slow lint format docs bench bench-peers sanitize clean
+# Exact releases, known by their hashes, are installed from requirements/; `make LOCK=no ...` takes the newest ones.
+LOCK ?= yes
+ifeq ($(LOCK),yes)
+locked = $(PIP) --require-hashes --requirement requirements/$(1).lock || \
+  { echo "the locked releases cannot be had here: try make LOCK=no $(MAKECMDGOALS)" >&2; exit 1; }
+else
+locked = $(PIP) --upgrade pip && $(PIP) $(2)
+endif
+
+# The interpreters that `make wheel` builds for, where they are: 3.11, and 3.12 with the stable ABI for all later ones.
+WHEEL_PYTHONS ?= python3.11 python3.12
+
+.PHONY: demo test test-slow lint format docs bench bench-peers bench-rows sanitize lock licences wheel test-wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
@@ -38,6 +50,10 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.prediction
 	$(BIN)/python -m benchmarks.growth
 
+# A hundred million rows: needs Ibis (in the test group).
+bench-rows: $(VENV)/.test
+	$(BIN)/python -m benchmarks.rows
+
 bench-peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers
 
@@ -48,27 +64,52 @@ sanitize: $(VENV)/.test
 	$(BIN)/cmake --build build/sanitize
 	tests/run_sanitized $(BIN)/python build/sanitize
 
-$(VENV)/.tools: pyproject.toml
+# The lock files: what `make demo` installs, all of development, the other programs of bench-peers, and building alone.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --custom-compile-command "make lock"
+lock: $(VENV)/.package
+	$(COMPILE) pyproject.toml --upgrade --group build --group package --group test --group lint --group docs \
+	  --output-file requirements/dev.lock
+	$(COMPILE) pyproject.toml --constraint requirements/dev.lock --group build --output-file requirements/run.lock
+	$(COMPILE) pyproject.toml --constraint requirements/dev.lock --group bench --output-file requirements/bench.lock
+	$(COMPILE) --constraint requirements/dev.lock --group build --group package \
+	  --output-file requirements/build.lock
+
+licences: $(VENV)/.test
+	$(BIN)/python docs/make_licences.py
+
+# The source distribution and wheels for Linux, in dist/.
+wheel: $(VENV)/.package
+	tools/build_wheels $(BIN)/python $(WHEEL_PYTHONS)
+
+# Installs what is in dist/ into clean environments: each wheel, then the source distribution.
+test-wheel:
+	tools/test_wheels $(WHEEL_PYTHONS) python3.13
+
+$(VENV)/.tools: pyproject.toml requirements/run.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
+	$(call locked,run,--group build)
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools CMakeLists.txt $(CPP)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	$(PIP) --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group test --group docs
+$(VENV)/.test: $(VENV)/.installed requirements/dev.lock
+	$(call locked,dev,--group test --group docs)
 	touch $@
 
-$(VENV)/.lint: $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --group lint
+$(VENV)/.lint: $(VENV)/.tools requirements/dev.lock
+	$(call locked,dev,--group lint)
+	touch $@
+
+$(VENV)/.package: $(VENV)/.tools requirements/build.lock
+	$(call locked,build,--group package)
 	touch $@
 
 # pomegranate (which needs torch), pygobnilp and R's deal are used where they are: see benchmarks/README.md.
-$(VENV)/.peers: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group bench
+$(VENV)/.peers: $(VENV)/.installed requirements/bench.lock
+	$(call locked,bench,--group bench)
 	touch $@
 
 clean:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from credibn.data.ibis_tables import is_ibis_table
 from credibn.errors import DataError
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
@@ -55,6 +56,11 @@ def arrow_columns(data: object) -> list[ArrowColumn] | None:
 def pandas_frame(data: object) -> DataFrame | None:
     """Return the tables that `arrow_columns` takes as a pandas DataFrame with names that are text, rows from 0.
 
+    Raises
+    ------
+    DataError
+        For an Ibis table, whose rows should not come into memory unasked.
+
     Examples
     --------
     >>> pandas_frame(pa.table({"a": [1, None]}))
@@ -64,6 +70,8 @@ def pandas_frame(data: object) -> DataFrame | None:
     """
     import pandas as pd
 
+    if is_ibis_table(data):
+        raise DataError("an Ibis table is not in memory: give its table.to_pyarrow(), or the table to learn")
     if isinstance(data, pd.DataFrame):
         frame = data.reset_index(drop=True)
     else:

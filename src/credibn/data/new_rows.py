@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.data.dataset import Dataset
+from credibn.data.ibis_tables import is_ibis_table
 from credibn.data.options import missing_texts
 from credibn.data.reduction import cleaned_column
 from credibn.data.sources import Source, open_source, reading, workspace
@@ -102,7 +103,7 @@ def read_rows(
     Parameters
     ----------
     data : path, DataFrame, Arrow table, NumPy array or DuckDB relation
-        What `read_data` takes, except a Dataset, which does not keep the order of rows. No rows are fine.
+        What `read_data` takes, except a Dataset or an Ibis table, which keep no order of rows. No rows are fine.
     names, states : sequence
         The variables of the model and their state labels in code order, None for a continuous variable.
     cuts : mapping of str to sequence of float, optional
@@ -137,6 +138,8 @@ def read_rows(
     """
     if isinstance(data, Dataset):
         raise DataError("a Dataset does not keep the order of rows: give the table that it was read from")
+    if is_ibis_table(data):
+        raise DataError("the rows of an Ibis table have no order to answer in: give its table.to_pyarrow()")
     variables = tuple(names)
     labels = tuple(None if known is None else tuple(known) for known in states)
     with workspace() as connection:

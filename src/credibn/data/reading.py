@@ -38,11 +38,12 @@ def read_data(
 
     Parameters
     ----------
-    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
         A path or glob pattern of CSV, TSV (both also ``.gz`` and ``.zst``) or Parquet files with the same
         columns; a text file is UTF-8 with a header line. A pandas or polars DataFrame (the index is
         ignored), a pyarrow Table or RecordBatch, a NumPy array of two dimensions (columns ``X0, X1, ...``)
-        or of records, or a DuckDB relation. A Dataset is returned as it is.
+        or of records, a DuckDB relation, or an Ibis table, whose backend groups and counts the rows: only distinct
+        rows leave it. A Dataset is returned as it is.
     columns : {"discrete", "continuous", "mixed"}
         ``"discrete"``: the values of each column are categories, also where they look like numbers.
         ``"continuous"``: each column is a number. ``"mixed"``: columns of fractional numbers and those

@@ -43,12 +43,16 @@ def reduce_rows(
     """
     kinds = source.relation.types
     columns = [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
+    if source.count is not None:
+        columns.append(source.count)
     if weights is not None:
         columns.append(f"{_weight_text(source, weights)} AS weight_text")
         columns.append(f"TRY_CAST(c{weights}::VARCHAR AS DOUBLE) AS weight")
     keys = ", ".join(f"c{i}" for i in variables)
+    counts = _counts(source.count, is_weighted=weights is not None)
     with reading(source.is_text_file):
-        grouped = source.relation.project(", ".join(columns)).aggregate(f"{keys}, {_counts(weights)}", keys)
+        source.fetch()
+        grouped = source.relation.project(", ".join(columns)).aggregate(f"{keys}, {counts}", keys)
         if source.is_foreign:
             # The caller's connection groups and streams the result: nothing is left behind in it.
             grouped = connection.from_arrow(grouped.to_arrow_reader())
@@ -119,14 +123,17 @@ def _weight_text(source: Source, weights: int) -> str:
     return f"coalesce(c{weights}::VARCHAR, 'missing')"
 
 
-def _counts(weights: int | None) -> str:
-    if weights is None:
-        return "count(*) AS n"
+def _counts(count: str | None, is_weighted: bool) -> str:
+    """Return the SQL of the number of rows ``n``, where each row stands for ``count`` rows, or for one."""
+    number = "count(*)" if count is None else f"CAST(sum({count}) AS DECIMAL(38, 0))"
+    if not is_weighted:
+        return f"{number} AS n"
     # NaN compares as the largest number, so the upper limit also refuses it. 2**53: exact as a double.
     is_count = "coalesce(weight >= 1 AND weight <= 9007199254740992 AND weight = floor(weight), false)"
+    times = "1" if count is None else count
     return (
-        f"CAST(sum(CASE WHEN {is_count} THEN weight::BIGINT ELSE 0 END) AS DECIMAL(38, 0)) AS n, "
-        f"count(*) FILTER (WHERE NOT {is_count}) AS n_refused, "
+        f"CAST(sum(CASE WHEN {is_count} THEN weight::HUGEINT * {times} ELSE 0 END) AS DECIMAL(38, 0)) AS n, "
+        f"sum(CASE WHEN {is_count} THEN 0 ELSE {times} END) AS n_refused, "
         f"min(weight_text) FILTER (WHERE NOT {is_count}) AS refused"
     )
 

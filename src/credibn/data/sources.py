@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,13 @@ import pyarrow as pa
 
 from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
+from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError
 
 __all__ = ["Source", "open_source", "reading", "workspace"]
+
+_FETCHED = "fetched_rows"
+"""Table of the workspace for rows that an Ibis backend has grouped."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Source:
         Whether the values come from a CSV or TSV file, where numbers are text too.
     is_foreign : bool
         Whether the relation belongs to the caller's own connection.
+    count : str or None
+        A column of the relation that holds how many rows of the table each row stands for; None: one each.
+    fetch : callable
+        Fills the relation with its rows; to be called once, when the options are known to be right.
     """
 
     relation: duckdb.DuckDBPyRelation
@@ -45,6 +53,8 @@ class Source:
     declared: tuple[tuple[object, ...] | None, ...]
     is_text_file: bool = False
     is_foreign: bool = False
+    count: str | None = None
+    fetch: Callable[[], None] = lambda: None
 
 
 @contextlib.contextmanager
@@ -98,14 +108,14 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
         return Source(relation, scan.names, (None,) * len(scan.names), is_text_file=scan.is_text)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
+    if is_ibis_table(data):
+        return _from_ibis(data, connection)
     columns = arrow_columns(data)
     if columns is None:
         raise DataError(
             f"a {type(data).__module__}.{type(data).__qualname__} is not a table that can be read: "
-            "give a path, a "
-            "pandas or polars DataFrame (collect a LazyFrame), an Arrow table, a two-dimensional "
-            "NumPy array or a "
-            "DuckDB relation"
+            "give a path, a pandas or polars DataFrame (collect a LazyFrame), an Arrow table, a two-dimensional "
+            "NumPy array, a DuckDB relation or an Ibis table"
         )
     names = tuple(column.name for column in columns)
     _check_names(names)
@@ -128,6 +138,23 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
         values: Any = dict(kind.children)["values"] if is_enum else None
         declared.append(tuple(values) if is_enum else None)
     return Source(relation.project(", ".join(parts)), names, tuple(declared), is_foreign=True)
+
+
+def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
+    names = table_names(table)
+    _check_names(names)
+    relation = duckdb_relation(table)
+    if relation is not None:
+        return _from_relation(relation)
+    rows = DistinctRows(table)
+    with reading(is_text_file=False):
+        connection.from_arrow(rows.schema.empty_table()).create(_FETCHED)
+
+    def fetch() -> None:
+        for batch in rows.batches():
+            connection.from_arrow(batch).insert_into(_FETCHED)
+
+    return Source(connection.table(_FETCHED), names, (None,) * len(names), count=COUNT, fetch=fetch)
 
 
 def _check_names(names: Sequence[str]) -> None:

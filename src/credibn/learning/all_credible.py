@@ -51,7 +51,7 @@ def learn(
 
     Parameters
     ----------
-    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Dataset or ScoreTable
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table, Dataset or ScoreTable
         See `read_data`, which also takes the ``read_options``.
     scores : ScoreTable or path of a score file, optional
         Instead of data; then no option of scoring may be given.

@@ -44,7 +44,7 @@ def average_models(
     Parameters
     ----------
     found : CredibleSet
-    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
         The training table; with the same ``read_options`` as were given to `learn`.
     method, pseudo_rows
         How parameters are fitted: see `fit_network`.

@@ -79,7 +79,7 @@ def score_parent_sets(
 
     Parameters
     ----------
-    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Dataset
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
         See `read_data`, which also takes the ``read_options``.
     score : str or score object
         One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
