@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,14 @@ Out<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Out<T>(owned->data(), shape.size(), shape.data(), owner);
+}
+
+template <class T>
+Out<T> to_numpy(std::unique_ptr<T[]>&& values, std::vector<std::size_t> shape) {
+  T* data = values.get();
+  nanobind::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  values.release();
+  return Out<T>(data, shape.size(), shape.data(), owner);
 }
 
 // Ctrl-C is noticed here even where no progress is shown.

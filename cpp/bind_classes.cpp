@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bind_networks.hpp"
+#include "class_keys.hpp"
 
 namespace nb = nanobind;
 using namespace credibn;
@@ -99,6 +100,33 @@ nb::object group_by_class_py(const In<std::uint64_t, 3>& masks) {
   return nb::cast(to_numpy(std::move(groups), {k}));
 }
 
+// The classes of networks that are given as rows of choices; fewer than rows when stopped.
+nb::object group_rows_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
+                         const In<std::uint32_t, 2>& choices, unsigned n_threads, const nb::object& callback) {
+  const std::size_t n_rows = choices.shape(0), n = choices.shape(1), words = masks.shape(1);
+  require_shape(n, words);
+  require(offsets.shape(0) == n + 1 && offsets(0) == 0 && offsets(n) == std::int64_t(masks.shape(0)) &&
+              std::is_sorted(offsets.data(), offsets.data() + n + 1),
+          "the offsets must run from 0 to the number of candidates");
+  std::vector<std::int64_t> numbers;
+  with_width(words, [&](auto width) {
+    constexpr int W = decltype(width)::value;
+    std::vector<Bits<W>> candidates(masks.shape(0));
+    for (std::size_t c = 0; c < candidates.size(); ++c)
+      for (std::size_t k = 0; k < words; ++k) candidates[c].words[k] = masks(c, k);
+    for (std::size_t v = 0; v < n; ++v)
+      for (std::int64_t c = offsets(v); c < offsets(v + 1); ++c)
+        require(
+            !candidates[std::size_t(c)].test(int(v)) && candidates[std::size_t(c)].is_subset_of(Bits<W>::first(int(n))),
+            "a parent set holds its own child or an unknown node");
+    const Watch watch = make_watch(callback);
+    nb::gil_scoped_release release;
+    numbers = numbers_of_classes(candidates, offsets.data(), int(n), choices.data(), n_rows, n_threads, watch);
+  });
+  const std::size_t count = numbers.size();
+  return nb::cast(to_numpy(std::move(numbers), {count}));
+}
+
 // The members of many classes, one class after another. Two threads may ask one listing for its next members: each gets
 // different ones.
 class Listing {
@@ -169,6 +197,8 @@ void credibn::bind_classes(nb::module_& module) {
   module.def("class_forms", &class_forms_py, array("masks"), array("rank"));
   module.def("are_canonical", &are_canonical_py, array("masks"), array("rank"));
   module.def("group_by_class", &group_by_class_py, array("masks"));
+  module.def("group_rows", &group_rows_py, array("offsets"), array("masks"), array("choices"), nb::arg("n_threads"),
+             nb::arg("watch").none());
   nb::class_<Listing>(module, "ClassMembers")
       .def(nb::init<const In<std::uint64_t, 3>&>(), array("masks"))
       .def("next", &Listing::next, nb::arg("limit"));

@@ -76,8 +76,9 @@ class SearchProblem {
   std::size_t size_ = 0;
 };
 
-nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, std::uint64_t seed,
-                        std::uint64_t effort) {
+// The best network found, and its cost; None where none was, be it that there is none or that the watch said stop.
+nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, std::uint64_t seed, std::uint64_t effort,
+                        const nb::object& callback) {
   return self.with([&](auto& problem) -> nb::object {
     const std::size_t n = std::size_t(problem.choices.n());
     std::vector<int> start(order.data(), order.data() + order.shape(0));
@@ -85,13 +86,17 @@ nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, s
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "the order must hold each node once");
     require(start.empty() || start.size() == n, "the order must hold each node once");
-    OrderSearch search(problem.choices, seed);
-    {
+    const Watch watch = make_watch(callback);
+    PatientWatch patient(watch);
+    OrderSearch search(problem.choices, seed, patient);
+    try {
       nb::gil_scoped_release release;
       if (!start.empty())
         search.run(start, effort);
       else
         for (int restart = 0; restart < 8; ++restart) search.run_from_random(effort / 8);
+    } catch (const Stopped&) {
+      // What was found until now is a network like any other.
     }
     if (!search.is_possible()) return nb::none();
     std::vector<std::uint32_t> row = search.row();
@@ -232,7 +237,7 @@ auto with_plan(SearchProblem& self, const Collection& collection, const In<std::
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "rank must hold each position once");
     require(rank.size() == std::size_t(problem.choices.n()), "rank must have one entry for each node");
-    require(rank.size() == collection.rows().n_, "the collection is for another number of nodes");
+    require(rank.size() == collection.n(), "the collection is for another number of nodes");
     const auto rows = rows_of(problem, ids);
     nb::gil_scoped_release release;
     const DualBound bound = dual_bound(problem.choices, alive.data(), rows, multipliers.data());
@@ -289,16 +294,21 @@ std::vector<std::int64_t> make_rows(SearchProblem& self, const In<std::int64_t, 
 }
 
 Out<double> row_scores_py(const In<std::int64_t, 1>& offsets, const In<double, 1>& scores,
-                          const In<std::uint32_t, 2>& choices) {
+                          const In<std::uint32_t, 2>& choices, unsigned n_threads) {
   const std::size_t n = choices.shape(1), n_rows = choices.shape(0);
   require(offsets.shape(0) == n + 1 && offsets(0) == 0 && offsets(n) == std::int64_t(scores.shape(0)) &&
               std::is_sorted(offsets.data(), offsets.data() + n + 1),
           "the offsets must run from 0 to the number of candidates");
-  std::vector<double> sums(n_rows);
+  auto sums = std::make_unique_for_overwrite<double[]>(n_rows);
   {
     nb::gil_scoped_release release;
+    constexpr std::size_t kBlock = 1 << 15;
     const LocalScores local{n, offsets.data(), scores.data()};
-    for (std::size_t k = 0; k < n_rows; ++k) sums[k] = local.of(choices.data() + k * n);
+    StopFlag stop;
+    run_tasks((n_rows + kBlock - 1) / kBlock, n_threads, Watch(), stop, [&](std::size_t block, unsigned, PartDone&) {
+      for (std::size_t k = block * kBlock, end = std::min(n_rows, k + kBlock); k < end; ++k)
+        sums[k] = local.of(choices.data() + k * n);
+    });
   }
   return to_numpy(std::move(sums), {n_rows});
 }
@@ -313,7 +323,7 @@ bool rows_in_order_py(const In<double, 1>& scores, const In<std::uint32_t, 2>& c
 // Takes rows that were found elsewhere; the caller vouches for their costs.
 void take_rows(Collection& collection, const In<std::uint32_t, 2>& choices, const In<double, 1>& costs,
                const In<std::uint64_t, 2>& sizes) {
-  const std::size_t count = costs.shape(0), n = collection.rows().n_, words = collection.size_words();
+  const std::size_t count = costs.shape(0), n = collection.n(), words = collection.size_words();
   require(choices.shape(0) == count && sizes.shape(0) == count, "each row needs choices, a cost and a size");
   require(choices.shape(1) == n && sizes.shape(1) == words, "the rows are of another width than the collection");
   for (std::size_t k = 0; k < count; ++k) require(std::isfinite(costs(k)), "costs must be finite");
@@ -331,32 +341,46 @@ void take_rows(Collection& collection, const In<std::uint32_t, 2>& choices, cons
 
 // A copy of the rows from one on, as they stand now.
 nb::object rows_from(const Collection& collection, std::size_t first) {
-  const Rows& rows = collection.rows();
+  const RowStore& rows = collection.rows();
   require(first <= rows.count(), "there are fewer rows");
-  const std::size_t count = rows.count() - first, n = rows.n_, words = rows.size_words_;
-  const auto tail = [&](const auto& values, std::size_t width) {
-    return std::vector(values.begin() + std::ptrdiff_t(first * width), values.end());
-  };
-  return nb::make_tuple(to_numpy(tail(rows.choices, n), {count, n}), to_numpy(tail(rows.costs, 1), {count}),
-                        to_numpy(tail(rows.sizes, words), {count, words}));
+  const std::size_t count = rows.count() - first, n = rows.n(), words = rows.size_words();
+  Rows tail(n, words);
+  tail.reserve(count);
+  for (std::size_t k = first; k < rows.count(); ++k) tail.add(rows.row(k), rows.cost(k), rows.size(k));
+  return nb::make_tuple(to_numpy(std::move(tail.choices), {count, n}), to_numpy(std::move(tail.costs), {count}),
+                        to_numpy(std::move(tail.sizes), {count, words}));
 }
 
-nb::object finish(Collection& collection) {
-  try {
-    collection.finish();
-  } catch (const Full&) {
-    // The caller asks is_full.
-  }
-  Rows rows = collection.release();
-  const std::size_t count = rows.count(), n = rows.n_, size_words = rows.size_words_;
-  return nb::make_tuple(to_numpy(std::move(rows.choices), {count, n}), to_numpy(std::move(rows.costs), {count}),
-                        to_numpy(std::move(rows.sizes), {count, size_words}));
+// Choices, costs and sizes in order, and the least cost of what a stop left out of them, infinite if nothing.
+nb::object finish(Collection& collection, unsigned n_threads, const nb::object& callback) {
+  double missing_from;
+  SortedRows rows = [&] {
+    const Watch watch = make_watch(callback);
+    nb::gil_scoped_release release;
+    return collection.finish(n_threads, watch, missing_from);
+  }();
+  return nb::make_tuple(to_numpy(std::move(rows.choices), {rows.count, rows.n}),
+                        to_numpy(std::move(rows.costs), {rows.count}),
+                        to_numpy(std::move(rows.sizes), {rows.count, rows.size_words}), missing_from);
+}
+
+void know(Collection& collection, double cost, const std::optional<In<std::uint32_t, 1>>& row) {
+  require(!row || row->shape(0) == collection.n(), "the row must have one entry for each node");
+  collection.know(cost, row ? row->data() : nullptr);
+}
+
+nb::object known_row(Collection& collection) {
+  std::vector<std::uint32_t> row = collection.known_row();
+  if (row.empty()) return nb::none();
+  const std::size_t n = row.size();
+  return nb::cast(to_numpy(std::move(row), {n}));
 }
 
 }  // namespace
 
 void credibn::bind_search(nb::module_& module) {
-  module.def("row_scores", &row_scores_py, array("offsets"), array("scores"), array("choices"));
+  module.def("row_scores", &row_scores_py, array("offsets"), array("scores"), array("choices"),
+             nb::arg("n_threads") = 1);
   module.def("rows_in_order", &rows_in_order_py, array("scores"), array("choices"));
   nb::class_<Collection>(module, "Collection")
       .def(
@@ -370,7 +394,8 @@ void credibn::bind_search(nb::module_& module) {
           },
           nb::arg("n"), nb::arg("size_words"), nb::arg("width"), nb::arg("tie"), nb::arg("max_rows").none(),
           nb::arg("max_networks").none(), nb::arg("max_bytes").none())
-      .def("know", &Collection::know, nb::arg("cost"))
+      .def("know", &know, nb::arg("cost"), nb::arg("row").noconvert().none() = nb::none())
+      .def("known_row", &known_row)
       .def("limit", &Collection::limit)
       .def("best", &Collection::best)
       .def("is_cut", &Collection::is_cut)
@@ -380,11 +405,12 @@ void credibn::bind_search(nb::module_& module) {
       .def("generation", &Collection::generation)
       .def("take", &take_rows, array("choices"), array("costs"), array("sizes"))
       .def("rows_from", &rows_from, nb::arg("first"))
-      .def("finish", &finish);
+      .def("finish", &finish, nb::arg("n_threads"), nb::arg("watch").none());
   nb::class_<SearchProblem>(module, "SearchProblem")
       .def(nb::init<const In<std::int64_t, 1>&, const In<double, 1>&, const In<std::uint64_t, 2>&>(), array("offsets"),
            array("costs"), array("masks"))
-      .def("find_network", &find_network, array("order"), nb::arg("seed"), nb::arg("effort"))
+      .def("find_network", &find_network, array("order"), nb::arg("seed"), nb::arg("effort"),
+           nb::arg("watch").none() = nb::none())
       .def("rounding",
            [](SearchProblem& self) { return self.with([](auto& problem) { return problem.choices.rounding(); }); })
       .def("ranks_along", &ranks_along_network, array("row"))

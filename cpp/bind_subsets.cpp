@@ -1,4 +1,7 @@
 // The search by dynamic programming over subsets, called from search/dynamic_programming.py.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
 #include <type_traits>
 
 #include "bind.hpp"
@@ -27,34 +30,37 @@ auto with_bounds(const SubsetChoices& subsets, Use&& use) {
 // Returns a bound on what was left out, infinite if nothing was.
 template <int W, class Bounds>
 double search(const Choices<W>& choices, const SubsetChoices& subsets, bool by_class, Collection& collection,
-              unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
+              std::uint64_t max_bytes, unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
   const Bounds bounds(subsets, n_threads, stage_of(watch, 0.0, 0.5));
   if (bounds.completion(0) == std::numeric_limits<double>::infinity())
     return bounds.completion(0);  // no network at all
   const std::vector<std::uint32_t> optimum = bounds.optimum();
   std::vector<Bits<W>> parents(std::size_t(choices.n()));
+  std::vector<std::uint32_t> row(parents.size());
+  for (const auto& settled : subsets.settled) row[std::size_t(settled.node)] = settled.position;
   double cost = subsets.base_cost();
   for (std::size_t v = 0; v < optimum.size(); ++v) {
     const int node = subsets.nodes[v];
+    row[std::size_t(node)] = subsets.positions[v][optimum[v]];
     parents[std::size_t(node)] = choices.parents(node, subsets.positions[v][optimum[v]]);
     cost += subsets.costs[v][optimum[v]];
   }
-  collection.know(cost + choices.rounding());
-  SubsetSearch<W, Bounds> listing(choices, subsets, bounds, ranks_along(parents), by_class, collection);
+  collection.know(cost + choices.rounding(), row.data());
+  SubsetSearch<W, Bounds> listing(choices, subsets, bounds, ranks_along(parents), by_class, collection, max_bytes);
   return listing.run(n_threads, stage_of(watch, 0.5, 0.5), statistics);
 }
 
 template <int W>
 double search_width(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
-                    const In<std::uint8_t, 1>& is_open, Collection& collection, bool by_class, unsigned n_threads,
-                    const Watch& watch, SearchStatistics& statistics) {
+                    const In<std::uint8_t, 1>& is_open, Collection& collection, bool by_class, std::uint64_t max_bytes,
+                    unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
   const std::size_t n = offsets.shape(0) - 1;
   const Choices<W> choices(int(n), offsets.data(), costs.data(), masks.data(), int(masks.shape(1)));
   const SubsetChoices subsets(choices, is_open.data());
   if (!subsets.is_possible()) throw std::invalid_argument("too many nodes for a search over subsets");
   try {
     return with_bounds(subsets, [&]<class Bounds>(std::type_identity<Bounds>) {
-      return search<W, Bounds>(choices, subsets, by_class, collection, n_threads, watch, statistics);
+      return search<W, Bounds>(choices, subsets, by_class, collection, max_bytes, n_threads, watch, statistics);
     });
   } catch (const Stopped&) {
     return -std::numeric_limits<double>::infinity();  // not even the optimum is known
@@ -75,13 +81,15 @@ void check(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const
 // A bound on what was left out, infinite if nothing was, and what was counted; the networks are in the collection.
 nb::object search_subsets(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
                           const In<std::uint64_t, 2>& masks, const In<std::uint8_t, 1>& is_open, Collection& collection,
-                          bool by_class, unsigned n_threads, const nb::object& watch) {
+                          bool by_class, std::optional<std::uint64_t> max_bytes, unsigned n_threads,
+                          const nb::object& watch) {
   check(offsets, costs, masks, is_open);
-  require(offsets.shape(0) - 1 == collection.rows().n_, "the collection is for another number of nodes");
+  require(offsets.shape(0) - 1 == collection.n(), "the collection is for another number of nodes");
   SearchStatistics statistics;
   const auto run = [&](auto search_with) {
     nb::gil_scoped_release release;
-    return search_with(offsets, costs, masks, is_open, collection, by_class, n_threads, make_watch(watch), statistics);
+    return search_with(offsets, costs, masks, is_open, collection, by_class, max_bytes.value_or(~std::uint64_t(0)),
+                       n_threads, make_watch(watch), statistics);
   };
   try {
     const double unexplored = masks.shape(1) == 1   ? run(search_width<1>)
@@ -125,7 +133,8 @@ namespace credibn {
 
 void bind_subsets(nb::module_& module) {
   module.def("search_subsets", &search_subsets, array("offsets"), array("costs"), array("masks"), array("is_open"),
-             nb::arg("collection"), nb::arg("by_class"), nb::arg("n_threads"), nb::arg("watch").none());
+             nb::arg("collection"), nb::arg("by_class"), nb::arg("max_bytes").none(), nb::arg("n_threads"),
+             nb::arg("watch").none());
   module.def("subset_search_size", &subset_search_size, array("offsets"), array("costs"), array("masks"),
              array("is_open"));
 }

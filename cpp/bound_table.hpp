@@ -1,6 +1,8 @@
 // Two bounds for each of many 64-bit keys: a hash table with open addressing, which forgets all when it is full.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -14,6 +16,11 @@ struct TwoBounds {
 
 class BoundTable {
  public:
+  // Takes at most so many bytes (but 1.5 MB are little enough in any case), and never more than 400 MB; for a moment
+  // half as much again, while it grows.
+  explicit BoundTable(std::uint64_t max_bytes)
+      : most_slots_(std::bit_floor(std::clamp<std::uint64_t>(max_bytes / sizeof(Slot), kFewSlots, kMostSlots))) {}
+
   std::size_t size() const { return n_used_; }
 
   // The entry of a key (never ~0), new where there was none. The reference holds until the next call.
@@ -34,7 +41,7 @@ class BoundTable {
 
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t(0);
-  static constexpr std::size_t kMostSlots = std::size_t(1) << 24;  // 400 MB
+  static constexpr std::uint64_t kFirstSlots = 1024, kFewSlots = 1 << 16, kMostSlots = std::uint64_t(1) << 24;
   struct Slot {
     std::uint64_t key = kEmpty;
     TwoBounds bounds;
@@ -49,11 +56,12 @@ class BoundTable {
     std::vector<Slot> old = std::move(slots_);
     slots_.clear();
     n_used_ = 0;
-    if (old.size() >= kMostSlots) {
-      slots_.resize(kMostSlots);
+    if (old.size() >= most_slots_) {
+      std::fill(old.begin(), old.end(), Slot());
+      slots_ = std::move(old);
       return;
     }
-    slots_.resize(old.empty() ? 1024 : 2 * old.size());
+    slots_.resize(old.empty() ? kFirstSlots : 2 * old.size());
     for (const Slot& slot : old)
       if (slot.key != kEmpty) {
         slots_[place(slot.key)] = slot;
@@ -61,6 +69,7 @@ class BoundTable {
       }
   }
 
+  std::size_t most_slots_;
   std::vector<Slot> slots_;
   std::size_t n_used_ = 0;
 };

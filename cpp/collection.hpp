@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
+#include <exception>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "row_store.hpp"
+#include "sorted_rows.hpp"
 
 namespace credibn {
 
@@ -26,43 +28,6 @@ struct Quota {
 // Thrown when even the rows that tie with the best do not fit into the memory quota.
 struct Full : std::exception {
   const char* what() const noexcept override { return "the memory quota is full"; }
-};
-
-// Rows of equal width: one candidate position for each node, a cost, and the class size in words.
-struct Rows {
-  Rows(std::size_t n, std::size_t size_words) : n_(n), size_words_(size_words) {}
-
-  std::size_t count() const { return costs.size(); }
-  std::size_t row_bytes() const { return 4 * n_ + 8 * size_words_ + 8; }
-  std::size_t bytes() const { return count() * row_bytes(); }
-  const std::uint32_t* row(std::size_t k) const { return choices.data() + k * n_; }
-  const std::uint64_t* size(std::size_t k) const { return sizes.data() + k * size_words_; }
-  void add(const std::uint32_t* row, double cost, const std::uint64_t* size) {
-    choices.insert(choices.end(), row, row + n_);
-    costs.push_back(cost);
-    sizes.insert(sizes.end(), size, size + size_words_);
-  }
-  void append(const Rows& other) {
-    choices.insert(choices.end(), other.choices.begin(), other.choices.end());
-    costs.insert(costs.end(), other.costs.begin(), other.costs.end());
-    sizes.insert(sizes.end(), other.sizes.begin(), other.sizes.end());
-  }
-  void clear() {
-    choices.clear();
-    costs.clear();
-    sizes.clear();
-  }
-  // The number of networks that row k stands for, or the largest number where it does not fit.
-  std::uint64_t members(std::size_t k) const {
-    for (std::size_t w = 1; w < size_words_; ++w)
-      if (size(k)[w]) return Quota::kNone;
-    return size_words_ ? size(k)[0] : 1;
-  }
-
-  std::size_t n_, size_words_;
-  std::vector<std::uint32_t> choices;
-  std::vector<double> costs;
-  std::vector<std::uint64_t> sizes;
 };
 
 class Collection {
@@ -83,13 +48,25 @@ class Collection {
     std::lock_guard lock(mutex_);
     return rows_.count();
   }
-  std::size_t size_words() const { return rows_.size_words_; }
-  const Rows& rows() const { return rows_; }
+  const RowStore& rows() const { return rows_; }
+  std::size_t n() const { return rows_.n(); }
+  std::size_t size_words() const { return rows_.size_words(); }
+  // How much may be held outside, by all threads together, before it is handed in.
+  std::uint64_t spare_bytes() const { return quota_.max_bytes == Quota::kNone ? Quota::kNone : quota_.max_bytes / 4; }
 
-  // A network of this cost exists.
-  void know(double cost) {
+  // A network of this cost exists. Its row, if it is given, is kept as long as no cheaper one is known.
+  void know(double cost, const std::uint32_t* row = nullptr) {
     std::lock_guard lock(mutex_);
+    if (row && cost < known_cost_) {
+      known_cost_ = cost;
+      known_row_.assign(row, row + n());
+    }
     know_locked(cost);
+  }
+  // The cheapest network that was made known by its row, whether or not it was handed in; empty if none was.
+  std::vector<std::uint32_t> known_row() const {
+    std::lock_guard lock(mutex_);
+    return known_row_;
   }
   void take(Rows& batch) {
     std::lock_guard lock(mutex_);
@@ -106,91 +83,94 @@ class Collection {
     std::lock_guard lock(mutex_);
     lower(limit);
   }
-  // Counts how often rows were dropped or moved: while it does not change, new rows only follow the others.
+  // Counts how often rows were dropped: while it does not change, new rows only follow the others.
   std::size_t generation() const { return generation_; }
-  // Leaves only what is wanted, the best first, equal costs in increasing order of their rows.
-  void finish() {
-    drop_worst();
-    std::vector<Entry> order = kept();
-    std::sort(order.begin(), order.end(), [&](const Entry& a, const Entry& b) {
-      if (a.cost != b.cost) return a.cost < b.cost;
-      const std::uint32_t *left = rows_.row(a.row), *right = rows_.row(b.row);
-      return std::lexicographical_compare(left, left + rows_.n_, right, right + rows_.n_);
-    });
-    reorder(order);
+  // Gives away what is wanted, the best first, equal costs in increasing order of their rows. When the watch says stop,
+  // only the first of them: then `missing_from` is the least cost of what is left out, else infinite.
+  SortedRows finish(unsigned n_threads, const Watch& watch, double& missing_from) {
+    try {
+      drop_worst();
+    } catch (const Full&) {
+      // Whoever calls asks is_full.
+    }
+    SortedRows sorted = sorted_rows(rows_, n_threads, watch, missing_from);
+    rows_ = RowStore(rows_.n(), rows_.size_words());
+    return sorted;
   }
-  // Gives the rows away: nothing large is kept twice.
-  Rows release() { return std::exchange(rows_, Rows(rows_.n_, rows_.size_words_)); }
 
  private:
+  struct Entry {
+    double cost;
+    std::uint64_t members;
+  };
+
   void know_locked(double cost) {
     if (cost >= best()) return;
     best_.store(cost, std::memory_order_relaxed);
     lower(cost + width_);
   }
   void lower(double limit) { limit_.store(std::min(limit, limit_.load()), std::memory_order_relaxed); }
+  // Rows are copied once more when they are sorted.
+  std::uint64_t most_rows_in_memory() const {
+    if (quota_.max_bytes == Quota::kNone) return Quota::kNone;
+    return quota_.max_bytes / (2 * rows_.row_bytes() + kSortingBytes);
+  }
   // Whether the rows fill `times` the quota. Twice as much is let through before the worst half is dropped, so that
   // dropping costs little for each row.
   bool is_over(std::uint64_t times) {
-    if (rows_.bytes() / times > quota_.max_bytes / 2 || rows_.count() / times > quota_.max_rows) return true;
+    if (rows_.count() / times > std::min(quota_.max_rows, most_rows_in_memory())) return true;
     if (quota_.max_networks == Quota::kNone) return false;
-    for (; n_seen_ < rows_.count(); ++n_seen_) {
-      const std::uint64_t members = rows_.members(n_seen_);
-      n_networks_ = members > Quota::kNone - n_networks_ ? Quota::kNone : n_networks_ + members;
-    }
+    for (; n_seen_ < rows_.count(); ++n_seen_) n_networks_ = added(n_networks_, rows_.members(n_seen_));
     return n_networks_ / times > quota_.max_networks;
   }
-  struct Entry {
-    double cost;
-    std::size_t row;
-  };
-  std::vector<Entry> kept() const {
-    std::vector<Entry> order;
-    for (std::size_t k = 0; k < rows_.count(); ++k)
-      if (rows_.costs[k] <= limit()) order.push_back({rows_.costs[k], k});
-    return order;
-  }
+  static std::uint64_t added(std::uint64_t a, std::uint64_t b) { return b > Quota::kNone - a ? Quota::kNone : a + b; }
+
   // Leaves what is wanted: rows up to the limit, of these the best that fill a quota and all that tie with the last.
   void drop_worst() {
-    std::vector<Entry> order = kept();
-    const std::uint64_t by_memory =
-        quota_.max_bytes == Quota::kNone ? Quota::kNone : quota_.max_bytes / 2 / rows_.row_bytes();
+    drop_unwanted();
+    const std::uint64_t by_memory = most_rows_in_memory();
     const std::uint64_t most = std::max<std::uint64_t>(1, std::min(quota_.max_rows, by_memory));
-    if (order.size() > most || quota_.max_networks != Quota::kNone) {
-      std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.cost < b.cost; });
-      std::uint64_t networks = 0;
-      std::size_t end = 0;
-      while (end < order.size() && end < most && networks < quota_.max_networks) {
-        const std::uint64_t members = rows_.members(order[end++].row);
-        networks = members > Quota::kNone - networks ? Quota::kNone : networks + members;
-      }
-      if (end < order.size()) {
-        const double last = order[end - 1].cost + tie_;
-        while (end < order.size() && order[end].cost <= last) ++end;
-        lower(last);
-        order.resize(end);
-      }
-      std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.row < b.row; });
-    }
-    if (order.size() < rows_.count()) reorder(order);
+    if (quota_.max_networks != Quota::kNone)
+      cut_to_networks(most);
+    else if (rows_.count() > most)
+      cut_to_rows(most);
     n_seen_ = n_networks_ = 0;
     is_full_ = rows_.count() > by_memory;
     if (is_full_) throw Full();
   }
-  void reorder(const std::vector<Entry>& order) {
-    Rows sorted(rows_.n_, rows_.size_words_);
-    sorted.choices.reserve(order.size() * rows_.n_);
-    sorted.costs.reserve(order.size());
-    sorted.sizes.reserve(order.size() * rows_.size_words_);
-    for (const Entry& entry : order) sorted.add(rows_.row(entry.row), entry.cost, rows_.size(entry.row));
-    rows_ = std::move(sorted);
-    ++generation_;
+  void cut_to_rows(std::uint64_t most) {
+    std::vector<double> costs = rows_.costs();
+    const auto last = costs.begin() + std::ptrdiff_t(most - 1);
+    std::nth_element(costs.begin(), last, costs.end());
+    cut_after(*last);
+  }
+  void cut_to_networks(std::uint64_t most) {
+    std::vector<Entry> order;
+    order.reserve(rows_.count());
+    for (std::size_t k = 0; k < rows_.count(); ++k) order.push_back({rows_.cost(k), rows_.members(k)});
+    std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) { return a.cost < b.cost; });
+    std::uint64_t networks = 0;
+    std::size_t end = 0;
+    while (end < order.size() && end < most && networks < quota_.max_networks)
+      networks = added(networks, order[end++].members);
+    if (end < order.size()) cut_after(order[end - 1].cost);
+  }
+  void cut_after(double last) {
+    lower(last + tie_);
+    drop_unwanted();
+  }
+  void drop_unwanted() {
+    const std::size_t before = rows_.count();
+    rows_.keep_up_to(limit());
+    generation_ += rows_.count() < before;
   }
 
   Quota quota_;
   double width_, tie_;
   std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
-  Rows rows_;
+  RowStore rows_;
+  double known_cost_ = std::numeric_limits<double>::infinity();
+  std::vector<std::uint32_t> known_row_;
   std::size_t check_at_ = 1024, generation_ = 0;
   bool is_full_ = false;
   std::uint64_t n_seen_ = 0, n_networks_ = 0;

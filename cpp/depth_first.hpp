@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -116,7 +117,8 @@ class DepthFirst {
   using Prefix = std::vector<std::vector<Step>>;  // the steps of each level
 
   DepthFirst(const Choices<W>& choices, const Plan<W>& plan, bool by_class, const std::vector<int>& rank,
-             Collection& collection, Recorder<W>& recorder, StepCount& steps, const StopFlag& stop)
+             Collection& collection, Recorder<W>& recorder, StepCount& steps, const StopFlag& stop,
+             std::uint64_t most_held)
       : choices_(choices),
         plan_(plan),
         by_class_(by_class),
@@ -125,6 +127,7 @@ class DepthFirst {
         recorder_(recorder),
         steps_(steps),
         stop_(stop),
+        most_held_(most_held),
         n_(std::size_t(choices.n())),
         levels_(n_ + 1),
         activity_(plan.rhs.size()),
@@ -132,7 +135,6 @@ class DepthFirst {
         parents_(n_),
         row_(n_) {
     for (Level& level : levels_) {
-      level.entries.resize(plan.n_entries);
       level.begin.resize(n_);
       level.end.resize(n_);
       level.below.resize(n_);
@@ -164,9 +166,10 @@ class DepthFirst {
     return longer;
   }
   // Hands in what a capped walk has found.
-  void hand_in() {
+  void hand_in(const StopFlag& stop) {
     std::vector<Bits<W>> parents(n_);
     for (std::size_t k = 0; k * n_ < rows_.size(); ++k) {
+      if (k % 256 == 0) stop.check();
       const std::uint32_t* row = rows_.data() + k * n_;
       for (std::size_t v = 0; v < n_; ++v) parents[v] = choices_.parents(int(v), row[v]);
       recorder_.found(parents.data(), row);
@@ -193,6 +196,7 @@ class DepthFirst {
 
   bool start() {
     Level& level = levels_[0];
+    level.entries.resize(plan_.n_entries);
     std::size_t at = 0;
     for (std::size_t v = 0; v < n_; ++v) {
       level.begin[v] = at;
@@ -283,6 +287,7 @@ class DepthFirst {
       if (is_possible) take(here.steps[here.n_applied++], here, next);
       is_possible = is_possible && next.least <= limit_now;
     }
+    if (is_possible) make_room(here, next);
     std::size_t at = 0;
     for (Bits<W> left = next.open; is_possible && left.any(); is_possible = next.least <= limit_now) {
       const int w = left.lowest();
@@ -293,6 +298,12 @@ class DepthFirst {
     lower_members();
     if (is_possible) cut(next, limit_now);
     return is_possible;
+  }
+  // For all candidates that can be copied to the next level. Most levels are far smaller than the first.
+  static void make_room(const Level& here, Level& next) {
+    std::size_t most = 0;
+    next.open.each([&](int w) { most += here.end[std::size_t(w)] - here.begin[std::size_t(w)]; });
+    if (next.entries.size() < most) next.entries.resize(most);
   }
   // Whether the next step agrees with those taken before it at this level; earlier levels have seen to themselves.
   bool is_consistent(const Level& here, const Level& next) const {
@@ -392,9 +403,10 @@ class DepthFirst {
     if (cost > recorder_.limit() + choices_.rounding()) return;
     if (cost < best_) {
       best_ = cost;
-      collection_.know(cost + choices_.rounding());
+      collection_.know(cost + choices_.rounding(), row_.data());
     }
     if (steps_.is_capped()) {
+      if (4 * rows_.size() >= most_held_) throw GaveUp();
       rows_.insert(rows_.end(), row_.begin(), row_.end());
     } else {
       recorder_.found(parents_.data(), row_.data());
@@ -414,6 +426,7 @@ class DepthFirst {
   Recorder<W>& recorder_;
   StepCount& steps_;
   const StopFlag& stop_;
+  std::uint64_t most_held_;  // bytes of rows that a capped walk may keep for itself
   std::size_t n_;
   std::vector<Level> levels_;
   std::vector<int> activity_;  // of each row, over the decided nodes
@@ -469,13 +482,27 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
   walkers.reserve(n_workers);
   for (unsigned worker = 0; worker < n_workers; ++worker) {
     recorders.emplace_back(choices, index, by_class, rank, collection);
-    walkers.emplace_back(choices, plan, by_class, rank, collection, recorders.back(), steps, stop);
+    walkers.emplace_back(choices, plan, by_class, rank, collection, recorders.back(), steps, stop,
+                         collection.spare_bytes() / n_workers);
   }
   const auto pieces = walk_pieces(walkers[0], choices.n());
   const std::size_t last = std::min(range.last, pieces.size()), first = std::min(range.first, last);
-  auto hand_in = [&] {
-    for (DepthFirst<W>& walker : walkers) walker.hand_in();
+  auto hand_in = [&](const Watch& while_handing_in) {
+    StopFlag stop_handing_in;
+    try {
+      run_tasks(n_workers, n_workers, while_handing_in, stop_handing_in,
+                [&](std::size_t worker, unsigned, PartDone&) { walkers[worker].hand_in(stop_handing_in); });
+    } catch (const Stopped&) {
+      for (Recorder<W>& recorder : recorders) recorder.flush();
+      throw;
+    }
     for (Recorder<W>& recorder : recorders) recorder.flush();
+  };
+  // What is found is worth a moment after the stop.
+  const auto for_a_moment = [end = std::chrono::steady_clock::time_point()](double) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (end == std::chrono::steady_clock::time_point()) end = now + std::chrono::milliseconds(300);
+    return now < end;
   };
   std::atomic<std::size_t> n_done{0};
   try {
@@ -486,10 +513,10 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
   } catch (const GaveUp&) {
     return {false, steps.count(), double(n_done.load()) / double(last - first)};
   } catch (const Stopped&) {
-    hand_in();
+    hand_in(for_a_moment);
     throw;
   }
-  hand_in();
+  hand_in(watch);
   return {true, steps.count(), 1.0};
 }
 
@@ -500,7 +527,7 @@ std::size_t count_pieces(const Choices<W>& choices, const ChoiceIndex<W>& index,
   StepCount steps(~std::uint64_t(0));
   StopFlag stop;
   Recorder<W> recorder(choices, index, by_class, rank, collection);
-  DepthFirst<W> walker(choices, plan, by_class, rank, collection, recorder, steps, stop);
+  DepthFirst<W> walker(choices, plan, by_class, rank, collection, recorder, steps, stop, 0);
   return walk_pieces(walker, choices.n()).size();
 }
 

@@ -10,25 +10,27 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "progress.hpp"
 
 namespace credibn {
 
 template <int W>
 class OrderSearch {
  public:
-  OrderSearch(const Choices<W>& choices, std::uint64_t seed)
-      : choices_(choices), random_(seed), row_(std::size_t(choices.n())) {
+  OrderSearch(const Choices<W>& choices, std::uint64_t seed, PatientWatch& watch)
+      : choices_(choices), random_(seed), watch_(watch), row_(std::size_t(choices.n())) {
     // A node may have no candidate without parents (required edges): then not every order has a network.
     for (int v = 0; v < choices.n(); ++v) impossible_ += choices.cost(v, choices.size(v) - 1) - choices.cost(v, 0) + 1;
   }
 
-  // Improves `order`, shaking it until about `effort` candidates have been looked at.
+  // Improves `order`, shaking it until about `effort` candidates have been looked at. Throws Stopped.
   void run(std::vector<int> order, std::uint64_t effort) {
+    keep(order);  // something is known however soon the watch says stop
     looked_ = 0;
     climb(order);
     std::vector<int> current = order;
     double current_cost = cost_of(order);
-    keep(order, current_cost);
+    keep(order);
     const int n = choices_.n();
     while (n > 2 && looked_ < effort) {
       std::vector<int> shaken = current;
@@ -45,7 +47,7 @@ class OrderSearch {
         current = shaken;
         current_cost = cost;
       }
-      keep(shaken, cost);
+      keep(shaken);
     }
   }
   void run_from_random(std::uint64_t effort) {
@@ -81,7 +83,7 @@ class OrderSearch {
     }
     return sum;
   }
-  void keep(const std::vector<int>& order, double) {
+  void keep(const std::vector<int>& order) {
     Bits<W> before;
     std::vector<std::uint32_t> row(order.size());
     for (int v : order) {
@@ -107,6 +109,7 @@ class OrderSearch {
         before.set(order[k]);
       }
       for (std::size_t start = 0; start < n; ++start) {
+        watch_.check();
         const std::size_t from = start;
         const int v = order[from];
         double best = -1e-9;
@@ -148,6 +151,7 @@ class OrderSearch {
 
   const Choices<W>& choices_;
   std::mt19937_64 random_;
+  PatientWatch& watch_;
   std::vector<std::uint32_t> row_;
   double best_ = std::numeric_limits<double>::infinity(), impossible_ = 0;
   std::uint64_t looked_ = 0;

@@ -39,6 +39,22 @@ class StopFlag {
   std::atomic<bool> flag_{false};
 };
 
+// For work in the thread that started it: asks the watch a few times per second, however often it is called.
+class PatientWatch {
+ public:
+  explicit PatientWatch(const Watch& watch) : watch_(watch) {}
+  void check() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!watch_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    if (!watch_(0.0)) throw Stopped();
+  }
+
+ private:
+  const Watch& watch_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+};
+
 // How much of its current task a worker has done, for those tasks that are long.
 class PartDone {
  public:

@@ -138,11 +138,12 @@ class Squeeze {
 // Replaces each element by the least over the subsets of its index. Halves first, so that all but the last few merges
 // happen in the cache.
 template <class T>
-void sweep_minimum(T* values, std::size_t size) {
-  constexpr std::size_t kSmall = 256;
+void sweep_minimum(T* values, std::size_t size, const StopFlag& stop) {
+  constexpr std::size_t kSmall = 256, kLong = 1 << 20;
   if (size > kSmall) {
-    sweep_minimum(values, size / 2);
-    sweep_minimum(values + size / 2, size / 2);
+    if (size >= kLong) stop.check();
+    sweep_minimum(values, size / 2, stop);
+    sweep_minimum(values + size / 2, size / 2, stop);
     for (std::size_t i = 0; i < size / 2; ++i) values[size / 2 + i] = std::min(values[size / 2 + i], values[i]);
     return;
   }
@@ -204,7 +205,7 @@ class SubsetBounds {
       best_[v] = LargeArray<Position>(squeezes_[v].size());
       std::fill_n(best_[v].data(), best_[v].size(), Position(masks.size()));
       for (std::size_t k = masks.size(); k-- > 0;) best_[v][squeezes_[v](masks[k])] = Position(k);
-      sweep_minimum(best_[v].data(), best_[v].size());
+      sweep_minimum(best_[v].data(), best_[v].size(), stop);
     });
   }
   // In blocks of sets that share their high bits. A block needs those with one more high bit: all blocks with the same

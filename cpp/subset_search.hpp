@@ -11,6 +11,7 @@
 // larger rank: the canonical member of a class has no such edge.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "bound_table.hpp"
@@ -18,6 +19,9 @@
 #include "subset_bounds.hpp"
 
 namespace credibn {
+
+// Called now and then; throws Stopped when the work is to end.
+using Check = std::function<void()>;
 
 struct SearchStatistics {
   std::uint64_t n_layers = 0, n_dead_ends = 0, n_complete = 0, n_bounds = 0;
@@ -60,10 +64,12 @@ class Regrets {
 template <class Bounds>
 class LayerBounds {
  public:
-  LayerBounds(const SubsetChoices& choices, const Bounds& bounds, const Regrets& regrets)
-      : choices_(choices), bounds_(bounds), regrets_(regrets), levels_(std::size_t(choices.n) + 1) {}
+  LayerBounds(const SubsetChoices& choices, const Bounds& bounds, const Regrets& regrets, std::uint64_t max_bytes)
+      : choices_(choices), bounds_(bounds), regrets_(regrets), levels_(std::size_t(choices.n) + 1), known_(max_bytes) {}
 
-  bool can_complete(Subset placed, Subset layer, double room) { return complete(placed, layer, room, 0) <= room; }
+  bool can_complete(Subset placed, Subset layer, double room, const Check& check) {
+    return complete(placed, layer, room, 0, check) <= room;
+  }
   std::size_t size() const { return known_.size(); }
 
  private:
@@ -80,7 +86,8 @@ class LayerBounds {
   };
 
   // The cost of some completion that costs at most `room`; infinite where there is none.
-  double complete(Subset placed, Subset layer, double room, int depth) {
+  double complete(Subset placed, Subset layer, double room, int depth, const Check& check) {
+    if ((++n_asked_ & 255) == 0) check();
     const double bound = bounds_.completion(placed);
     if (bound > room) return kInfinity;
     if (placed == all_of(choices_.n)) return bound;
@@ -103,7 +110,7 @@ class LayerBounds {
       else
         level.open.push_back({v, regret, cost});
     }
-    const double cost = extend(level, 0, 0, 0.0, 0.0, depth);
+    const double cost = extend(level, 0, 0, 0.0, 0.0, depth, check);
     TwoBounds& known = known_[key];
     if (cost <= room)
       known.possible = std::min(known.possible, cost);
@@ -119,14 +126,15 @@ class LayerBounds {
     return kInfinity;
   }
   // Decides about the open nodes from `next` on, as SubsetSearch does, up to the first success.
-  double extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth) {
+  double extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth,
+                const Check& check) {
     const double base = cost + bounds_.completion(level.placed | layer) + level.left_out;
     for (std::size_t i = next; i < level.open.size(); ++i) {
       const Open open = level.open[i];
       const Subset with_v = layer | Subset(1) << open.node;
       const double with_cost = cost + open.cost;
       if (with_cost + bounds_.completion(level.placed | with_v) + skipped + level.left_out <= level.room) {
-        const double total = extend(level, i + 1, with_v, with_cost, skipped, depth);
+        const double total = extend(level, i + 1, with_v, with_cost, skipped, depth, check);
         if (total <= level.room) return total;
       }
       skipped += open.regret;
@@ -134,7 +142,7 @@ class LayerBounds {
     }
     if (layer == 0 || base + skipped > level.room) return kInfinity;
     const double room = level.room;
-    const double total = cost + complete(level.placed | layer, layer, room - cost, depth + 1);
+    const double total = cost + complete(level.placed | layer, layer, room - cost, depth + 1, check);
     return total <= room ? total : kInfinity;
   }
 
@@ -143,13 +151,14 @@ class LayerBounds {
   const Regrets& regrets_;
   std::vector<Level> levels_;
   BoundTable known_;
+  std::uint64_t n_asked_ = 0;
 };
 
 template <int W, class Bounds>
 class SubsetSearch {
  public:
   SubsetSearch(const Choices<W>& choices, const SubsetChoices& subsets, const Bounds& bounds, std::vector<int> rank,
-               bool by_class, Collection& collection)
+               bool by_class, Collection& collection, std::uint64_t max_bytes)
       : choices_(choices),
         subsets_(subsets),
         bounds_(bounds),
@@ -157,6 +166,7 @@ class SubsetSearch {
         rank_(std::move(rank)),
         by_class_(by_class),
         collection_(collection),
+        max_bytes_(max_bytes),
         index_(choices),
         base_(subsets.base_cost()),
         slack_(choices.rounding()) {
@@ -166,17 +176,19 @@ class SubsetSearch {
   // No network below the returned cost is missing; infinite unless stopped.
   double run(unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
     std::vector<std::unique_ptr<Worker>> workers;
-    for (unsigned k = 0; k < std::max(1u, n_threads); ++k) workers.push_back(std::make_unique<Worker>(*this));
+    const unsigned n_workers = std::max(1u, n_threads);
+    for (unsigned k = 0; k < n_workers; ++k) workers.push_back(std::make_unique<Worker>(*this, max_bytes_ / n_workers));
     std::vector<Start> starts{first_start()};
     std::vector<std::uint8_t> is_done(1, 0);
     StopFlag stop;
+    const Check check = [&] { stop.check(); };
     double unexplored = std::numeric_limits<double>::infinity();
     try {
-      starts = split(*workers[0], 64 * n_threads);
+      starts = split(*workers[0], 64 * n_threads, watch);
       is_done.assign(starts.size(), 0);
       run_tasks(starts.size(), n_threads, watch, stop, [&](std::size_t k, unsigned worker, PartDone&) {
         workers[worker]->begin(starts[k]);
-        workers[worker]->next_layer(starts[k].placed, starts[k].layer, starts[k].cost, 0, stop);
+        workers[worker]->next_layer(starts[k].placed, starts[k].layer, starts[k].cost, 0, check);
         is_done[k] = 1;
       });
     } catch (const Stopped&) {
@@ -222,15 +234,20 @@ class SubsetSearch {
   // Layer by layer until there are enough independent pieces.
   struct Worker;
 
-  std::vector<Start> split(Worker& worker, std::size_t wanted) {
+  std::vector<Start> split(Worker& worker, std::size_t wanted, const Watch& watch) {
     std::vector<Start> starts{first_start()};
-    const StopFlag never;
+    PatientWatch patient(watch);
+    const Check check = [&] { patient.check(); };
     for (int depth = 0; depth < subsets_.n && starts.size() < wanted; ++depth) {
       std::vector<Start> deeper;
       for (const Start& start : starts) {
+        if (deeper.size() >= wanted) {  // there may be millions
+          deeper.push_back(start);
+          continue;
+        }
         worker.begin(start);
         worker.collect = &deeper;
-        worker.next_layer(start.placed, start.layer, start.cost, 0, never);
+        worker.next_layer(start.placed, start.layer, start.cost, 0, check);
         worker.collect = nullptr;
       }
       starts = std::move(deeper);
@@ -239,10 +256,10 @@ class SubsetSearch {
   }
 
   struct Worker {
-    explicit Worker(const SubsetSearch& owner)
+    Worker(const SubsetSearch& owner, std::uint64_t max_bytes)
         : search(owner),
           recorder(owner.choices_, owner.index_, owner.by_class_, owner.rank_, owner.collection_),
-          bounds(owner.subsets_, owner.bounds_, owner.regrets_),
+          bounds(owner.subsets_, owner.bounds_, owner.regrets_, max_bytes),
           parents(std::size_t(owner.subsets_.n)),
           chosen(std::size_t(owner.subsets_.n)),
           levels(std::size_t(owner.subsets_.n) + 1),
@@ -257,16 +274,15 @@ class SubsetSearch {
     }
 
     // Chooses a layer to follow `layer`, the last of the placed ones.
-    void next_layer(Subset placed, Subset layer, double cost, int depth, const StopFlag& stop) {
+    void next_layer(Subset placed, Subset layer, double cost, int depth, const Check& check) {
       ++statistics.n_layers;
-      if ((statistics.n_layers & 255) == 0) stop.check();
       if (placed == all_of(search.subsets_.n)) return complete();
       Level& level = levels[std::size_t(depth)];
       level.placed = placed;
       level.room = search.collection_.limit() + search.slack_ - search.base_;
       level.is_dead_end = true;
       find_open(level, layer, cost);
-      extend(level, 0, 0, cost, 0.0, depth, stop);
+      extend(level, 0, 0, cost, 0.0, depth, check);
       statistics.n_dead_ends += level.is_dead_end;
     }
 
@@ -323,7 +339,8 @@ class SubsetSearch {
     // Decides about the open nodes from `next` on; `layer` is what was chosen so far, `skipped` the regrets of those
     // that were not.
     void extend(Level& level, std::size_t next, Subset layer, double cost, double skipped, int depth,
-                const StopFlag& stop) {
+                const Check& check) {
+      if ((++n_extended & 255) == 0) check();
       const double base = search.bounds_.completion(level.placed | layer);
       for (std::size_t i = next; i < level.n_open; ++i) {
         const int v = level.open[i].node;
@@ -334,18 +351,18 @@ class SubsetSearch {
           if (with_cost + after > level.room) break;
           parents[std::size_t(v)] = search.subsets_.masks[std::size_t(v)][k];
           chosen[std::size_t(v)] = k;
-          extend(level, i + 1, with_v, with_cost, skipped, depth, stop);
+          extend(level, i + 1, with_v, with_cost, skipped, depth, check);
         }
         skipped += level.open[i].regret;
         if (cost + base + skipped + level.left_out > level.room) return;
       }
       if (layer == 0 || cost + base + skipped + level.left_out > level.room) return;
-      if (!bounds.can_complete(level.placed | layer, layer, level.room - cost)) return;
+      if (!bounds.can_complete(level.placed | layer, layer, level.room - cost, check)) return;
       level.is_dead_end = false;
       if (collect)
         collect->push_back({level.placed | layer, layer, cost, parents, chosen});
       else
-        next_layer(level.placed | layer, layer, cost, depth + 1, stop);
+        next_layer(level.placed | layer, layer, cost, depth + 1, check);
     }
 
     void complete() {
@@ -368,6 +385,7 @@ class SubsetSearch {
     std::vector<std::uint32_t> row;
     std::vector<Start>* collect = nullptr;  // where finished layers go instead of being continued
     SearchStatistics statistics;
+    std::uint64_t n_extended = 0;
   };
 
   const Choices<W>& choices_;
@@ -378,6 +396,7 @@ class SubsetSearch {
   std::vector<int> ranks_;  // of the nodes that take part
   bool by_class_;
   Collection& collection_;
+  std::uint64_t max_bytes_;  // for the bounds that the threads remember
   ChoiceIndex<W> index_;
   double base_;   // what every network costs; all other costs are relative to it
   double slack_;  // more than the rounding of any sum of costs

@@ -15,6 +15,7 @@ STAGES = {
     "atomic": 1,
     "checks": 1,
     "copying": 1,
+    "memory": 1,
     "drawing": 1,
     "words": 1,
     "notebook": 2,

@@ -6,7 +6,7 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 - 1: an unexpected error inside credibn; the traceback is worth a report.
 - 2: wrong usage or bad input; the message says what to change.
 - 3: a limit struck; what was found and is certain was written, if anything was.
-- 130: interrupted (Ctrl-C); nothing was written, or what the search had found, which the result says.
+- 130: interrupted (Ctrl-C or SIGTERM); nothing was written, or what the search had found, which the result says.
 """
 
 import json
@@ -277,7 +277,7 @@ def demo(
 
 
 def main() -> None:
-    """Run the command line; the script ``credibn`` calls this."""
+    """Run the command line; the script ``credibn`` calls this, see ``credibn_command``."""
     app(prog_name="credibn")
 
 

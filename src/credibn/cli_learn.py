@@ -1,7 +1,7 @@
 """The commands that search: ``learn`` and ``kbest``.
 
-Both end with status 0 only if the result is complete: with 3 if a limit struck, with 130 after Ctrl-C. What the search
-had found until then is printed and written all the same, and says that it is partial.
+Both end with status 0 only if the result is complete: with 3 if a limit struck, with 130 after Ctrl-C or SIGTERM. What
+the search had found until then is printed and written all the same, and says that it is partial.
 """
 
 import json
@@ -143,6 +143,7 @@ def learn(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
+        time_limit=time_limit,
     )
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     bench = _prepare_folder(out, threads)
@@ -207,6 +208,7 @@ def kbest(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
+        time_limit=time_limit,
     )
     searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     bench = _prepare_folder(out, threads)

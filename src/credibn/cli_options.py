@@ -9,6 +9,7 @@ import typer
 
 from credibn.credible import CredibleSet
 from credibn.data import Dataset, read_data
+from credibn.data.sources import reading_until
 from credibn.errors import OptionError
 from credibn.scores import EdgePenalty, read_tiers
 
@@ -262,8 +263,9 @@ def scoring_source(
     discretise: list[str] | None,
     continuous: list[str] | None,
     max_states: int,
+    time_limit: float | None = None,
 ) -> dict[str, Any]:
-    """Return the options of the library that say what is scored and searched; the table is read here."""
+    """Return the options of the library that say what is scored and searched; the table is read here, in time."""
     if (data is None) is (scores is None):
         raise OptionError(f"give either DATA or --scores FILE; {'neither' if data is None else 'both'} was given")
     if scores is not None:
@@ -287,7 +289,8 @@ def scoring_source(
     assert data is not None
     prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
     layers = None if tiers is None else read_tiers(tiers)
-    dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
+    with reading_until(time.monotonic() + time_limit if time_limit and time_limit > 0 else None):
+        dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
     return {
         "data": dataset,
         "score": score.value,

@@ -84,6 +84,7 @@ def posterior(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
+        time_limit=time_limit,
     )
     with stage_bars() as progress:
         summed = exact_posterior(

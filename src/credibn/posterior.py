@@ -26,9 +26,9 @@ from credibn import _core
 from credibn.averaging import ParentSetProbabilities, pair_frame
 from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError, TooLargeError
+from credibn.memory import usable_bytes
 from credibn.notebook import block, paragraph, table
 from credibn.scores import ScoreTable
-from credibn.search.memory import usable_bytes
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
@@ -228,7 +228,7 @@ def posterior_of_scores(
     marginals : bool
         Whether the probabilities of parent sets and paths are wanted too: about three times the work.
     memory_limit : int, optional
-        Bytes; by default most of the machine's memory.
+        Bytes; by default most of the memory that can be had.
     progress : callable, optional
         Called a few times per second with the fraction done; the work stops if it returns False.
 

@@ -18,6 +18,8 @@ STAGE_TITLES = {
     "relaxation": "bounding",
     "enumeration": "listing networks",
     "branches": "searching in parts",
+    "sorting": "putting them in order",
+    "grouping": "grouping them by class",
     "posterior": "summing over all networks",
 }
 """What the stages of the library are called where someone watches."""

@@ -53,15 +53,16 @@ _EDGES_SHOWN = 8
 
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait for nothing: it has no effect on what is done inside, which must be short."""
+    """Let Ctrl-C and SIGTERM have no effect on what is done inside, which must be short."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn.atomic import replacing
 from credibn.credible.credible_set import CredibleSet
-from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic, masks_of
+from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError
 from credibn.scores import ScoreTable
 from credibn.search import exact_scores, tolerance_of
@@ -278,7 +278,8 @@ def _check_rows(path: Path, table: ScoreTable, rows: Rows, facts: Mapping[str, A
     if rows.class_of is None:
         require(classes_are_whole(table, rows), "a class is not given by its canonical member and its true size")
     elif len(rows):
-        require(np.array_equal(rows.class_of, _core.group_by_class(masks_of(table, choices))), "the classes are wrong")
+        classes = _core.group_rows(table.offsets, table.masks, choices, 1, None)
+        require(np.array_equal(rows.class_of, classes), "the classes are wrong")
     lowest = facts["optimal_score"] - facts["epsilon"] - slack
     require(not len(rows) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")
     require(not len(rows) or scores[-1] >= lowest, "a network is not credible")

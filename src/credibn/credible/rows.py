@@ -7,7 +7,7 @@ network, and the classes are numbered in the order in which their first members 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,10 +104,8 @@ class Rows:
         """The logarithm of the number of networks that each row stands for."""
         if self.class_of is not None:
             return np.zeros(len(self))
-        if self.sizes.shape[1] == 1:
-            logs: NDArray[np.float64] = np.log(self.sizes[:, 0].astype(np.float64))
-            return logs
-        return np.array([math.log(_integer(words)) for words in self.sizes])
+        logs = [_logs(self.sizes[start : start + _BLOCK]) for start in range(0, len(self), _BLOCK)]
+        return np.concatenate(logs) if logs else np.zeros(0)
 
     @cached_property
     def _counts(self) -> NDArray[np.int64]:
@@ -121,6 +119,16 @@ class Rows:
 
 def _integer(words: NDArray[np.uint64]) -> int:
     return int.from_bytes(words.astype("<u8").tobytes(), "little")
+
+
+def _logs(sizes: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the logarithms of positive numbers of several words: the highest two that count say all a double holds."""
+    rows, last = np.arange(len(sizes)), sizes.shape[1] - 1
+    top = last - np.argmax(sizes[:, ::-1] != 0, axis=1)
+    below = np.where(top > 0, sizes[rows, np.maximum(top - 1, 0)].astype(np.float64), 0.0)
+    logs: NDArray[np.float64] = np.log(sizes[rows, top].astype(np.float64) + np.ldexp(below, -64))
+    logs += 64 * math.log(2.0) * top
+    return logs
 
 
 def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -221,10 +229,18 @@ def cpdag_batches(table: ScoreTable, rows: Rows) -> Iterator[tuple[NDArray[np.ui
         yield compelled, undirected
 
 
-def group(table: ScoreTable, choices: NDArray[np.uint32], scores: NDArray[np.float64]) -> Rows:
-    """Return rows that are networks, with the number of the class of each."""
-    class_of = _core.group_by_class(masks_of(table, choices)) if len(choices) else np.zeros(0, dtype=np.int64)
-    return Rows(choices, scores, np.zeros((len(choices), 0), dtype=np.uint64), class_of)
+def group(
+    table: ScoreTable,
+    choices: NDArray[np.uint32],
+    scores: NDArray[np.float64],
+    n_threads: int = 1,
+    watch: Callable[[str, float], bool] | None = None,
+) -> Rows:
+    """Return rows that are networks, with the number of the class of each; when the watch says stop, the first rows."""
+    asked = None if watch is None else lambda fraction: watch("grouping", fraction)
+    class_of = _core.group_rows(table.offsets, table.masks, choices, n_threads, asked)
+    count = len(class_of)
+    return Rows(choices[:count], scores[:count], np.zeros((count, 0), dtype=np.uint64), class_of)
 
 
 def network_batches(

@@ -6,9 +6,13 @@ Columns go by position inside DuckDB, whose names ignore case while ours do not.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +22,15 @@ import pyarrow as pa
 from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
-from credibn.errors import DataError, FileFormatError
+from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
+from credibn.memory import usable_bytes
 
-__all__ = ["Source", "open_source", "reading", "workspace"]
+__all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
+
+_LEAST_MEBIBYTES = 128
+"""With less, DuckDB cannot work."""
+_SECONDS_BETWEEN_INTERRUPTS = 0.1
+_deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
 _FETCHED = "fetched_rows"
 """Table of the workspace for rows that an Ibis backend has grouped."""
@@ -62,13 +72,46 @@ def reading(is_text_file: bool) -> Iterator[None]:
     """Turn DuckDB's errors while a table is read into ours."""
     try:
         yield
-    except duckdb.OutOfMemoryException:
-        raise
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise  # the workspace knows what they mean
     except duckdb.Error as error:
         if is_text_file:
             fix = "repair the line, or save the table again as UTF-8 text with a field for each column"
             raise FileFormatError(f"{shorten(error)}; {fix}") from error
         raise DataError(f"the table cannot be read: {shorten(error)}") from error
+
+
+@contextlib.contextmanager
+def reading_until(deadline: float | None) -> Iterator[None]:
+    """Let what is read inside stop at this time of `time.monotonic`."""
+    token = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@contextlib.contextmanager
+def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None) -> Iterator[None]:
+    """Interrupt the queries of a connection once the time is over, from another thread: a query cannot be asked."""
+    if deadline is None or math.isinf(deadline):
+        yield
+        return
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        wait = max(0.0, deadline - time.monotonic())
+        while not is_over.wait(min(wait, threading.TIMEOUT_MAX)):
+            connection.interrupt()
+            wait = _SECONDS_BETWEEN_INTERRUPTS  # one may fall between two queries
+
+    thread = threading.Thread(target=interrupt, name="credibn-time-limit", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @contextlib.contextmanager
@@ -79,11 +122,28 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
     ------
     KeyboardInterrupt
         Also for a Ctrl-C that DuckDB received in the middle of a query.
+    TimeLimitError
+        When the time of `reading_until` is over.
+    TooLargeError
+        When a query does not fit into memory.
     """
+    limit = usable_bytes()
+    config: dict[str, Any] = {"preserve_insertion_order": False}
+    if math.isfinite(limit):
+        config["memory_limit"] = f"{max(_LEAST_MEBIBYTES, int(limit / 2**20))}MiB"
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
-        connection = duckdb.connect(":memory:", config={"temp_directory": folder, "preserve_insertion_order": False})
+        connection = duckdb.connect(":memory:", config=config | {"temp_directory": folder})
         try:
-            yield connection
+            with _interrupting(connection, _deadline.get()):
+                yield connection
+        except duckdb.InterruptException as error:
+            raise TimeLimitError(
+                "the time limit struck while the data were read, so nothing exact can be said; raise time_limit"
+            ) from error
+        except duckdb.OutOfMemoryException as error:
+            raise TooLargeError(
+                f"the data do not fit into memory ({shorten(error)}); use fewer columns, or a larger machine"
+            ) from error
         except RuntimeError as error:
             if str(error) == "Query interrupted":  # no type of its own tells DuckDB's Ctrl-C from other errors
                 raise KeyboardInterrupt from error

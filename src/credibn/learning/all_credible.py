@@ -79,9 +79,10 @@ def learn(
         Keep the best classes, this many and all that tie with the last. Where networks are listed one by one, all down
         to the score of the last class.
     time_limit : float, optional
-        Seconds for everything together.
+        Seconds for everything together. The search stops so early that what was found can be put in order in time.
     memory_limit : int or str, optional
-        Bytes, or text such as "4G" (GiB), for the engine and what it finds.
+        Bytes, or text such as "4G" (GiB), for the engine and what it finds, besides what the process has already; by
+        default four fifths of the memory that the machine, the container and the limits of the process leave.
     n_threads : int, optional
         All cores by default; the result is the same for any number.
     executor : concurrent.futures.Executor, optional
@@ -98,7 +99,7 @@ def learn(
     Returns
     -------
     CredibleSet
-        `complete`, unless a limit struck, `progress` said stop, or Ctrl-C was pressed during the search.
+        `complete`, unless a limit struck, `progress` said stop, or Ctrl-C or SIGTERM came during the search.
 
     Raises
     ------
@@ -152,12 +153,13 @@ def learn(
         checkpoint=checkpoint,
         progress=progress,
     )
-    if gap is None:
-        assert ratio is not None
-        first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
-        if first.found.stopped:
-            raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
-        gap = epsilon_of_ratio(resolve_ratio(ratio), -first.found.best_cost)
-    answer = find(run, run.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
-    rows, reason, bound = within_limits(run, answer, max_networks, max_classes)
-    return collect(run, answer, rows, gap, reason, bound)
+    with run.watch.heeding_interrupts():
+        if gap is None:
+            assert ratio is not None
+            first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
+            if first.found.stopped:
+                raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
+            gap = epsilon_of_ratio(resolve_ratio(ratio), -first.found.best_cost)
+        answer = find(run, run.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
+        rows, reason, bound = within_limits(run, answer, max_networks, max_classes)
+        return collect(run, answer, rows, gap, reason, bound)

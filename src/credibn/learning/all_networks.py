@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
-from credibn.errors import CredibnError, OptionError, TimeLimitError
+from credibn.errors import CredibnError, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.options import Edges, Progress, as_lists, resolve_bytes, resolve_seconds
 from credibn.learning.score_source import Clock, ScoreSource, open_source
 from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
@@ -93,8 +93,8 @@ def exact_posterior(
     2     (X2,)        0.054
     3  (X0, X2)        0.011
     """
-    clock, watch = Clock(), Watch(progress, resolve_seconds(time_limit))
     max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
+    clock, watch = Clock(), Watch(progress, resolve_seconds(time_limit), max_bytes)
     scoring = {
         "score": score,
         "equivalent_sample_size": equivalent_sample_size,
@@ -134,6 +134,10 @@ def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock,
             raise TimeLimitError(
                 "the time limit struck during the sum over all networks, and a partial sum means nothing; raise "
                 "time_limit or use fewer variables"
+            ) from None
+        if watch.reason == "memory_limit":
+            raise TooLargeError(
+                "the sum over all networks took more memory than it may; raise memory_limit or use fewer variables"
             ) from None
         raise
 

@@ -129,20 +129,21 @@ def _k_best(
         checkpoint=checkpoint,
         progress=progress,
     )
-    answer, reason = _grow(run, kind, int(k))
-    rows, n_tied = _take(answer, kind, int(k))
-    span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
-    bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
-    return collect(
-        run,
-        answer,
-        rows,
-        span,
-        reason,
-        None if reason is None else bound,
-        n_requested=int(k),
-        n_tied_at_boundary=n_tied,
-    )
+    with run.watch.heeding_interrupts():
+        answer, reason = _grow(run, kind, int(k))
+        rows, n_tied = _take(answer, kind, int(k))
+        span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
+        bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
+        return collect(
+            run,
+            answer,
+            rows,
+            span,
+            reason,
+            None if reason is None else bound,
+            n_requested=int(k),
+            n_tied_at_boundary=n_tied,
+        )
 
 
 def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:

@@ -3,9 +3,12 @@
 import math
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_classes, best_networks, group, parent_set_outside
@@ -119,9 +122,10 @@ def start(
     check_engine_name(engine)
     check_flag("posterior_share", posterior_share)
     clock = Clock()
-    watch = Watch(progress, resolve_seconds(time_limit))
+    max_bytes = resolve_bytes(memory_limit)
+    watch = Watch(progress, resolve_seconds(time_limit), max_bytes)
     listed = {name: as_lists(value) for name, value in scoring.items()}
-    max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
+    threads = resolve_threads(n_threads)
     bench = open_bench(executor, checkpoint, threads)
     source = open_source(
         data,
@@ -217,15 +221,24 @@ def _search(
         if not found.stopped:
             raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
         raise nothing_known(run.watch, "before a network was found")
-    with run.clock.stage("search"):
-        rows = (
-            Rows(found.choices, scores, found.sizes, None) if unit == "classes" else group(table, found.choices, scores)
-        )
+    with run.clock.stage("search"), run.watch.heeding_interrupts():
+        found, rows = _in_rows(run, table, unit, found, scores)
         if unit == "classes" and table.epsilon is None:
             stray = parent_set_outside(table, rows)
             if stray is not None:
                 raise _not_equivalent(stray)
     return Answer(table, unit, found.engine, found, rows)
+
+
+def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDArray[np.float64]) -> tuple[Found, Rows]:
+    """Return the rows, networks grouped by class; only the best of them where there is no time to group all."""
+    if unit == "classes":
+        return found, Rows(found.choices, scores, found.sizes, None)
+    rows = group(table, found.choices, scores, run.n_threads, run.watch)
+    if len(rows) < len(scores):
+        bound = min(found.unexplored_bound, -float(scores[len(rows)]))
+        found = replace(found, stopped=True, unexplored_bound=bound)
+    return found, rows
 
 
 def _not_equivalent(parent_set: str) -> OptionError:
@@ -239,7 +252,7 @@ def nothing_known(watch: Watch, when: str) -> BaseException:
     """Return the error for a search that ended before it could say anything exact."""
     if watch.reason == "time_limit":
         return TimeLimitError(f"the time limit struck {when}, so nothing exact can be said; raise time_limit")
-    if watch.reason is None:
+    if watch.reason in (None, "memory_limit"):
         return TooLargeError(f"the search ran out of memory {when}; raise memory_limit or lower epsilon")
     return KeyboardInterrupt(f"the search was stopped {when}")
 

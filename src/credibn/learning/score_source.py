@@ -13,6 +13,7 @@ from os import PathLike
 from typing import Any, Protocol
 
 from credibn.data import Dataset, read_data
+from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
@@ -164,7 +165,7 @@ class _FromData:
         self._table: ScoreTable | None = None
         columns = resolve_score(scoring["score"], scoring["equivalent_sample_size"]).columns
         options = dict(reading) if isinstance(data, Dataset) else {"columns": columns, **reading}
-        with clock.stage("read"):
+        with clock.stage("read"), reading_until(watch.deadline):
             self._data = read_data(data, **options)
         self.n_variables = self._data.n_variables
 
@@ -199,6 +200,10 @@ class _FromData:
                 raise TimeLimitError(
                     "the time limit struck while parent sets were scored, so nothing exact can be said; raise "
                     "time_limit, lower epsilon or set max_parents"
+                ) from None
+            if self._watch.reason == "memory_limit":
+                raise TooLargeError(
+                    "scoring took more memory than it may; raise memory_limit, lower epsilon or set max_parents"
                 ) from None
             raise
         return self._table

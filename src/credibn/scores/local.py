@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalScore", "score_child", "score_local"]
 
 _TIE = 1e-12
+_SETS_PER_LOOK = 64
 """How far, relative to a cost, equal costs may differ by rounding."""
 
 
@@ -86,6 +87,8 @@ def score_child(
             least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
             larger[chosen] = min(cost, least)
             n_scored += 1
+            if n_scored % _SETS_PER_LOOK == 0 and not goes_on(size / (most + 1)):
+                return None
             if not least + problem.epsilon + _TIE * abs(cost) < cost:
                 costs.append(cost)
                 masks.append(sum(1 << v for v in parents))

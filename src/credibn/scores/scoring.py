@@ -24,6 +24,7 @@ from credibn import _core
 from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
+from credibn.memory import MemoryGuard, usable_bytes
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.epsilon import resolve_epsilon
@@ -52,7 +53,7 @@ __all__ = [
 SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic")
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 4 << 30
-"""The largest table of set costs that is made; the core's other needs stay well below it."""
+"""The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
 _MOST_VARIABLES = 255
 _EDGES = Iterable[tuple[str, str] | str]
 
@@ -366,13 +367,20 @@ def _run(
     workbench: Workbench | None = None,
     time_left: float | None = None,
 ) -> Candidates:
-    if estimate.engine != "descent" and estimate.memory_bytes > MOST_TABLE_BYTES:
+    most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
+    if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
             f"scoring {estimate.n_searched} columns with up to {estimate.largest_parent_set} parents needs "
             f"{estimate.n_sets:,} sets and about {estimate.memory_bytes / 2**30:,.0f} GiB, above the limit of "
-            f"{MOST_TABLE_BYTES / 2**30:.0f} GiB; set max_parents (or, for categories, use the engine 'descent')"
+            f"{most_bytes / 2**30:.3g} GiB; set max_parents (or, for categories, use the engine 'descent')"
         )
-    watch = None if progress is None else lambda fraction: progress(fraction) is not False
+    guard, is_short = MemoryGuard(), False
+
+    def watch(fraction: float) -> bool:
+        nonlocal is_short
+        is_short = is_short or guard.is_struck()
+        return not is_short and (progress is None or progress(fraction) is not False)
+
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0
@@ -380,6 +388,10 @@ def _run(
         found = _score_here(problem, estimate.engine, n_threads, watch, rules)
     else:
         found = score_in_pieces(problem, estimate.engine, workbench, rules, n_threads, watch, time_left)
+    if is_short:
+        raise TooLargeError(
+            "scoring took most of the memory there is; lower epsilon or bayes_factor, or set max_parents"
+        )
     if found is None:
         raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
     return found

@@ -1,7 +1,11 @@
 """Where the engines put what they find: made from a problem, read into an answer."""
 
+import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
 
 from credibn import _core
 from credibn.search.memory import allowed_bytes
@@ -10,8 +14,17 @@ from credibn.search.problem import Found, SearchProblem, Tally
 __all__ = ["found_in", "new_collection", "tally_of"]
 
 
-def new_collection(problem: SearchProblem) -> _core.Collection:
-    """Return an empty collection that wants what the problem asks for, and can be followed while it fills."""
+_SECONDS_PER_ROW, _SECONDS_PER_NODE = 4e-7, 2e-8
+"""To sort a row and sum its score."""
+_SECONDS_PER_GROUPED_NODE = 6e-8
+"""To find the class of a network."""
+
+
+def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
+    """Return an empty collection that wants what the problem asks for, and can be followed while it fills.
+
+    `taken` are the bytes of the engine's own tables.
+    """
     collection = _core.Collection(
         problem.n_variables,
         _size_words(problem.n_variables) if problem.unit == "classes" else 0,
@@ -19,7 +32,7 @@ def new_collection(problem: SearchProblem) -> _core.Collection:
         problem.tolerance,
         problem.max_rows,
         problem.max_networks,
-        allowed_bytes(problem),
+        allowed_bytes(problem, taken),
     )
     problem.follow(lambda: tally_of(problem, collection))
     return collection
@@ -27,15 +40,31 @@ def new_collection(problem: SearchProblem) -> _core.Collection:
 
 def tally_of(problem: SearchProblem, collection: _core.Collection, lowest_cost: float = -math.inf) -> Tally:
     """Return what a collection holds, and that no network costs less than so much."""
-    return Tally(problem.unit, collection.count(), -collection.best(), -lowest_cost)
+    count = collection.count()
+    seconds = count * _seconds_per_row(problem)
+    return Tally(problem.unit, count, -collection.best(), -lowest_cost, seconds)
 
 
-def found_in(collection: _core.Collection, unexplored_bound: float, statistics: Mapping[str, object]) -> Found:
+def _seconds_per_row(problem: SearchProblem) -> float:
+    """Predict how long it takes to put a row in order; measured, and rounded up."""
+    per_node = _SECONDS_PER_NODE + (_SECONDS_PER_GROUPED_NODE if problem.unit == "networks" else 0.0)
+    return _SECONDS_PER_ROW + per_node * problem.n_variables
+
+
+def found_in(
+    problem: SearchProblem,
+    collection: _core.Collection,
+    unexplored_bound: float,
+    statistics: Mapping[str, object],
+) -> Found:
     """Return what the collection holds; no network that costs less than the bound was left out of it."""
-    choices, costs, sizes = collection.finish()
+    choices, costs, sizes, missing_from = collection.finish(
+        problem.n_threads, lambda fraction: problem.watch("sorting", fraction)
+    )
+    unexplored_bound = min(unexplored_bound, missing_from)
     if collection.is_full():
         unexplored_bound = min(unexplored_bound, collection.limit())
-    return Found(
+    found = Found(
         choices=choices,
         costs=costs,
         sizes=sizes,
@@ -44,6 +73,38 @@ def found_in(collection: _core.Collection, unexplored_bound: float, statistics: 
         stopped=unexplored_bound < math.inf,
         unexplored_bound=unexplored_bound,
         statistics=statistics,
+    )
+    return _with_best_known(problem, collection, found) if found.stopped else found
+
+
+def _with_best_known(problem: SearchProblem, collection: _core.Collection, found: Found) -> Found:
+    """Add the best network known where the search was stopped before it was handed in.
+
+    It need not be credible. Then the member that stands for its class may use a parent set that is no candidate, and it
+    is left out: its cost is known all the same.
+    """
+    row = collection.known_row()
+    if row is None:
+        return found
+    starts = problem.offsets[:-1]
+    masks, cost = problem.masks[starts + row][np.newaxis], math.fsum(problem.costs[starts + row])
+    if len(found.costs) and found.costs[0] <= cost + problem.tolerance:
+        return found
+    sizes = np.zeros((1, found.sizes.shape[1]), dtype=np.uint64)
+    if problem.unit == "classes":  # the member that stands for its class
+        masks, _, _, words = _core.class_forms(masks, np.arange(problem.n_variables))
+        assert not words[:, sizes.shape[1] :].any(), "no class has more than n! members"
+        sizes[:, : words.shape[1]] = words[:, : sizes.shape[1]]
+    candidates = [problem.masks[start:stop] for start, stop in itertools.pairwise(problem.offsets.tolist())]
+    places = [np.flatnonzero((of_node == mask).all(axis=1)) for of_node, mask in zip(candidates, masks[0], strict=True)]
+    if not all(len(place) for place in places):
+        return replace(found, best_cost=min(found.best_cost, cost))
+    return replace(
+        found,
+        choices=np.concatenate([np.array(places, dtype=np.uint32).T, found.choices]),
+        costs=np.concatenate([[cost], found.costs]),
+        sizes=np.concatenate([sizes, found.sizes]),
+        best_cost=min(found.best_cost, cost),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.memory import usable_bytes
 from credibn.search.collection import found_in, new_collection
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
@@ -19,6 +20,9 @@ __all__ = ["DynamicProgramming", "estimate_subsets", "search_subsets"]
 _SECONDS_PER_LOOK_UP = 5e-9
 _SECONDS_PER_BYTE = 1e-9
 """To touch fresh memory."""
+_SEED = 1
+_EFFORT = 1_000_000
+"""Candidates that the search for a first network looks at: some hundredths of a second."""
 
 
 class DynamicProgramming:
@@ -32,9 +36,22 @@ class DynamicProgramming:
 
     def search(self, problem: SearchProblem) -> Found:
         """List everything wanted."""
-        collection = new_collection(problem)
-        unexplored, statistics = search_subsets(problem, _all_open(problem), collection)
-        return found_in(collection, unexplored, statistics)
+        is_open = _all_open(problem)
+        collection = new_collection(problem, estimate_subsets(problem, is_open).bytes)
+        lowest_cost = _know_a_network(problem, collection)
+        unexplored, statistics = search_subsets(problem, is_open, collection)
+        return found_in(problem, collection, max(unexplored, lowest_cost), statistics)
+
+
+def _know_a_network(problem: SearchProblem, collection: _core.Collection) -> float:
+    """Look for a good network, so that something is known if the tables are not finished; return what none is below."""
+    candidates = _core.SearchProblem(problem.offsets, problem.costs, problem.masks)
+    anywhere = np.empty(0, dtype=np.int64)
+    found = candidates.find_network(anywhere, _SEED, _EFFORT, lambda _: problem.watch("enumeration", 0.0))
+    if found is not None:
+        row, cost = found
+        collection.know(cost + candidates.rounding(), row)
+    return float(problem.costs[problem.offsets[:-1]].sum()) - candidates.rounding()
 
 
 def estimate_subsets(problem: SearchProblem, is_open: NDArray[np.uint8]) -> EngineEstimate:
@@ -62,9 +79,16 @@ def search_subsets(
         is_open,
         collection,
         problem.unit == "classes",
+        _bytes_to_remember(problem, is_open),
         problem.n_threads,
         lambda fraction: problem.watch("enumeration", fraction),
     )
+
+
+def _bytes_to_remember(problem: SearchProblem, is_open: NDArray[np.uint8]) -> int:
+    """Return how much the bounds that the listing remembers may take: a part of what the tables leave."""
+    left = min(problem.max_bytes or math.inf, usable_bytes()) - estimate_subsets(problem, is_open).bytes
+    return int(min(max(left / 4, 0), 1 << 40))
 
 
 def _all_open(problem: SearchProblem) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
-from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
+from credibn.search.problem import FINISHING, Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
 
 __all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 
@@ -94,6 +94,8 @@ class _InTurn:
 
         def watch(stage: str, fraction: float) -> bool:
             nonlocal share_done, ran_out
+            if stage in FINISHING:  # what the first has found is for nothing once the second takes over
+                return not ran_out and problem.watch(stage, fraction)
             goes_on = problem.watch(stage, fraction)
             share_done = fraction if stage == "branches" else share_done
             share = max(share_done, fraction if stage == "enumeration" else 0.0)
@@ -104,6 +106,7 @@ class _InTurn:
         found = self.first.search(replace(problem, watch=watch, follow=follow))
         if not (found.stopped and ran_out):
             return replace(found, engine=self.first.name)
+        del found  # it may be large
         return replace(self.second.search(problem), engine=self.second.name)
 
 
@@ -131,7 +134,7 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
             f"{engine.name} ran out of memory ({error}); raise memory_limit, lower epsilon or set max_networks"
         ) from error
     found = replace(found, engine=found.engine or engine.name)
-    scores = exact_scores(table, found.choices)
+    scores = exact_scores(table, found.choices, problem.n_threads)
     if not _core.rows_in_order(scores, found.choices):
         order = np.lexsort((*found.choices.T[::-1], -scores))
         scores = scores[order]

@@ -26,7 +26,7 @@ from credibn.search.checkpoints import Checkpoints
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
 from credibn.search.memory import within_memory
 from credibn.search.parts import Branch, Walk, pack, unpack
-from credibn.search.problem import Found, SearchProblem
+from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 from credibn.work import Arrays
 
@@ -96,7 +96,7 @@ class Exploration:
         self.n = self.asked_for.n_variables
         self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
         self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
-        self.relaxation = Relaxation(self.problem, self.offsets, self.costs)
+        self.relaxation = Relaxation(self.problem, self.offsets, self.costs, self.goes_on)
         self.splitter = EdgeSplitter(self.nodes, self.masks, self.n)
         self.best_row: NDArray[np.uint32] | None = None
         self.best_cost = math.inf
@@ -181,16 +181,20 @@ class Exploration:
         """Take note of a network, if it is better than the best one known."""
         if len(row) and cost < self.best_cost:
             self.best_row, self.best_cost = row, cost
-            self.collection.know(cost + self.problem.rounding())
+            self.collection.know(cost + self.problem.rounding(), row)
 
     def asked(self, stage: str, progress: float) -> bool:
         """Report progress; remember when told to stop."""
         self.is_stopped = self.is_stopped or not self.watch(stage, min(progress, 1.0))
         return not self.is_stopped
 
+    def goes_on(self) -> bool:
+        """Ask in the middle of something."""
+        return self.asked("branches" if self.rank else "relaxation", self.share_done)
+
     def improve(self, order: Positions, effort: int) -> None:
         """Look for a better network near this node order, or anywhere."""
-        found = self.problem.find_network(order, SEED, effort)
+        found = self.problem.find_network(order, SEED, effort, lambda _: self.goes_on())
         if found is not None:
             self.note_best(*found)
 
@@ -334,35 +338,6 @@ class Exploration:
         is_complete, n_steps, self.share_walked = result
         self.statistics.n_steps += n_steps
         return is_complete
-
-    def with_best_known(self, found: Found) -> Found:
-        """Add the best network known where the search was stopped before a walk came to it.
-
-        It need not be credible. Then the member that stands for its class may use a parent set that is no candidate,
-        and it is left out: its cost is known all the same.
-        """
-        is_there = len(found.costs) and found.costs[0] <= self.best_cost + self.asked_for.tolerance
-        if not found.stopped or self.best_row is None or is_there:
-            return found
-        masks = self.masks[self.offsets[:-1] + self.best_row][np.newaxis]
-        sizes = np.zeros((1, found.sizes.shape[1]), dtype=np.uint64)
-        if self.asked_for.unit == "classes":  # the member that stands for its class
-            masks, _, _, words = _core.class_forms(masks, np.arange(self.n))
-            assert not words[:, sizes.shape[1] :].any(), "no class has more than n! members"
-            sizes[:, : words.shape[1]] = words[:, : sizes.shape[1]]
-        candidates = [self.masks[start:stop] for start, stop in itertools.pairwise(self.offsets.tolist())]
-        places = [
-            np.flatnonzero((of_node == mask).all(axis=1)) for of_node, mask in zip(candidates, masks[0], strict=True)
-        ]
-        if not all(len(place) for place in places):
-            return replace(found, best_cost=min(found.best_cost, self.best_cost))
-        return replace(
-            found,
-            choices=np.concatenate([np.array(places, dtype=np.uint32).T, found.choices]),
-            costs=np.concatenate([[self.best_cost], found.costs]),
-            sizes=np.concatenate([sizes, found.sizes]),
-            best_cost=self.best_cost,
-        )
 
     def rounded_order(self, values: Floats) -> Positions:
         """Give an order in which the fractional solution's parents mostly come first."""

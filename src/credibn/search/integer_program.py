@@ -33,4 +33,4 @@ class IntegerProgram:
             unexplored = hand_out(run, branches, checkpoints)
         else:
             unexplored = run.explore(branches, checkpoints)
-        return run.with_best_known(found_in(collection, unexplored, asdict(run.statistics)))
+        return found_in(problem, collection, unexplored, asdict(run.statistics))

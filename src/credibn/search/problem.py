@@ -31,6 +31,7 @@ from credibn.scores import ScoreTable
 from credibn.work import Workbench
 
 __all__ = [
+    "FINISHING",
     "Engine",
     "EngineEstimate",
     "Found",
@@ -44,6 +45,8 @@ __all__ = [
 ]
 
 Unit = Literal["classes", "networks"]
+FINISHING = ("sorting", "grouping")
+"""The stages in which what was found is put in order. A stop leaves out the worst part of it, not all."""
 _LEAST_TOLERANCE = 1e-12
 
 
@@ -65,12 +68,15 @@ class Tally:
         The best log score known; minus infinity when none is.
     bound : float
         No network scores more than this, as far as is proven; infinite when nothing is.
+    seconds_to_finish : float
+        About how long it would take one processor to put in order what is held.
     """
 
     unit: Unit
     n_found: int
     best_score: float
     bound: float = math.inf
+    seconds_to_finish: float = 0.0
 
 
 def _without_end() -> float | None:
@@ -346,7 +352,7 @@ def _quota(value: int | None) -> int | None:
     return None if value is None or value >= 1 << 62 else value
 
 
-def exact_scores(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.float64]:
+def exact_scores(table: ScoreTable, choices: NDArray[np.uint32], n_threads: int = 1) -> NDArray[np.float64]:
     """Return the score of each row of choices, summed with compensation (Neumaier 1974).
 
     The error of each addition is found exactly and carried along, so the result is the true sum but for a rounding at
@@ -358,4 +364,5 @@ def exact_scores(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.f
     >>> exact_scores(table, np.array([[0, 0], [1, 0]], dtype=np.uint32))
     array([-4., -5.])
     """
-    return _core.row_scores(table.offsets, table.scores, np.ascontiguousarray(choices, dtype=np.uint32))
+    rows = np.ascontiguousarray(choices, dtype=np.uint32)
+    return _core.row_scores(table.offsets, table.scores, rows, n_threads)

@@ -28,6 +28,8 @@ NEW_COLUMNS = 10
 PRICING_ROUNDS = 20
 MOST_ITERATIONS = 20_000
 """Of the simplex method: any multipliers give a bound, so a solver that gets lost is cut short."""
+ITERATIONS_PER_LOOK = 100
+"""The solver cannot be asked to stop, so it is given few iterations at a time, and goes on from the basis it has."""
 TRIAL_ITERATIONS = 100
 """Where a solution is only compared with others."""
 IDLE_SOLUTIONS = 3
@@ -63,10 +65,19 @@ class Relaxation:
         The candidates, and the pool of rows found so far.
     offsets, costs : ndarray
         As in a score table, with costs.
+    goes_on : callable
+        Asked now and then; once it says no, programs are left half solved, which makes bounds weaker but not wrong.
     """
 
-    def __init__(self, problem: "_core.SearchProblem", offsets: Positions, costs: Floats) -> None:
+    def __init__(
+        self,
+        problem: "_core.SearchProblem",
+        offsets: Positions,
+        costs: Floats,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._problem = problem
+        self._goes_on = goes_on
         self._offsets = offsets
         self._n, self._size = len(offsets) - 1, len(costs)
         self._nodes = np.repeat(np.arange(self._n), np.diff(offsets))
@@ -81,7 +92,6 @@ class Relaxation:
 
         self._iteration_limit = PY_SCIP_LPPARAM.LPITLIM
         self._lp = LP()
-        self._lp.setIntParam(self._iteration_limit, MOST_ITERATIONS)
         self._infinity = self._lp.infinity()
         self._lp.addRows([[] for _ in range(self._n)], lhss=[1.0] * self._n, rhss=[1.0] * self._n)
         # An artificial candidate of each node keeps every branch feasible, at a price no credible network comes near.
@@ -146,6 +156,8 @@ class Relaxation:
         is_open, basis = self._open, self._lp.getBase()
 
         def bound_of(candidates: Flags) -> float:
+            if not self._goes_on():
+                return -np.inf
             self.restrict(candidates)
             self._lp.setBase(*basis)
             self._lp.solve()
@@ -155,7 +167,6 @@ class Relaxation:
         try:
             yield bound_of
         finally:
-            self._lp.setIntParam(self._iteration_limit, MOST_ITERATIONS)
             self.restrict(is_open)
             self._lp.setBase(*basis)
 
@@ -180,15 +191,14 @@ class Relaxation:
     def solve(self) -> Bound:
         """Solve, adding columns until none is missing, and let the core recompute the bound from the multipliers."""
         for _ in range(PRICING_ROUNDS):
-            self._lp.solve()
-            if not self._lp.isOptimal():
-                self._lp.solve(dual=False)  # the primal simplex method may find the way out
+            if not self._is_solved(dual=True):
+                self._is_solved(dual=False)  # the primal simplex method may find the way out
             multipliers = np.maximum(np.array(self._lp.getDual())[self._n :], 0.0)
             used = multipliers > 0
             rows, prices = self.rows[used], multipliers[used]
             lower, margin, reduced = self._problem.bound(rows, prices, self._open)
             missing = self._missing(reduced)
-            if not len(missing) or not np.isfinite(lower):
+            if not len(missing) or not np.isfinite(lower) or not self._goes_on():
                 break
             self._add_columns(missing)
         primal = np.array(self._lp.getPrimal())
@@ -196,6 +206,19 @@ class Relaxation:
         values[self._positions[: len(primal)]] = primal
         self._idle = [0 if is_used else idle + 1 for is_used, idle in zip(used.tolist(), self._idle, strict=True)]
         return Bound(rows, prices, lower, margin, reduced, values[: self._size])
+
+    def _is_solved(self, dual: bool) -> bool:
+        """Iterate until the solution is optimal, the solver is lost, or it is time to stop."""
+        left = MOST_ITERATIONS
+        while True:
+            self._lp.setIntParam(self._iteration_limit, min(ITERATIONS_PER_LOOK, left))
+            self._lp.solve(dual=dual)
+            if self._lp.isOptimal():
+                return True
+            n_done = self._lp.getNIterations()
+            left -= n_done
+            if n_done == 0 or left <= 0 or not self._goes_on():
+                return False
 
     def _missing(self, reduced: Floats) -> Positions:
         """Give candidates without a column that are cheaper than all those of their node that have one."""

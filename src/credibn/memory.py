@@ -1,0 +1,158 @@
+"""How much memory there is for this process: of the machine, of its container, and by its own limits.
+
+A container (a control group of Linux, version 1 or 2) may have far less than the machine, and the system ends a process
+that takes more without a word. So everything large is planned against `usable_bytes`, and a `MemoryGuard` is asked
+while the work goes on.
+"""
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["SHARE", "MemoryGuard", "available_bytes", "resident_bytes", "total_bytes", "usable_bytes"]
+
+SHARE = 0.8
+"""Of the memory that this process has or could have, the most that it plans to use."""
+_LIBRARIES = 128 << 20
+"""Bytes for the interpreter and libraries that load on the way: they are not counted against a limit."""
+_LEAST_LEFT = 0.02
+"""Of all memory; when less is left, whoever has it, the system is about to end a process."""
+_SECONDS_BETWEEN_MEASUREMENTS = 0.1
+_UNLIMITED = 1 << 60
+"""Control groups of version 1 without a limit state a number above this."""
+_ROOT = Path("/")
+
+
+def total_bytes(root: Path = _ROOT) -> float:
+    """Return the memory that this process could have if nothing else ran; infinite where the system does not tell."""
+    limits = [_physical_bytes(), _address_space()]
+    limits += [limit for limit, _ in _control_groups(root)]
+    return min(limits)
+
+
+def available_bytes(root: Path = _ROOT) -> float:
+    """Return the memory that can still be had, besides what this process has; infinite where the system does not tell.
+
+    Files that the system keeps in memory count as free, since it gives them up.
+    """
+    left = [_machine_available(root), _address_space() - _virtual_bytes(root)]
+    left += [limit - used for limit, used in _control_groups(root)]
+    return max(0.0, min(left))
+
+
+def resident_bytes(root: Path = _ROOT) -> int:
+    """Return the memory that this process has now; 0 where the system does not tell."""
+    return _statm(root, 1)
+
+
+def usable_bytes() -> float:
+    """Return how much memory may be planned for, besides what this process has: a share of what can be had."""
+    return max(0.0, SHARE * (resident_bytes() + available_bytes()) - resident_bytes())
+
+
+class MemoryGuard:
+    """Tells while the work goes on whether it has taken more memory than it may, or the system is short of it.
+
+    Parameters
+    ----------
+    max_bytes : int, optional
+        More than the process has now; by default `usable_bytes`.
+
+    Examples
+    --------
+    >>> MemoryGuard().is_struck()
+    False
+    """
+
+    def __init__(self, max_bytes: int | None = None) -> None:
+        usable = usable_bytes()
+        allowed = usable if max_bytes is None else min(usable, max_bytes + _LIBRARIES)
+        self._most = resident_bytes() + allowed
+        self._least_left = _LEAST_LEFT * total_bytes()
+        self._measured = -math.inf
+        self._is_struck = False
+
+    def is_struck(self) -> bool:
+        """Whether the work should stop now; memory is measured a few times per second, however often this is asked."""
+        now = time.monotonic()
+        if now >= self._measured + _SECONDS_BETWEEN_MEASUREMENTS:
+            self._measured = now
+            self._is_struck = resident_bytes() > self._most or available_bytes() < self._least_left
+        return self._is_struck
+
+
+def _physical_bytes() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def _address_space() -> float:
+    """Return the limit that was set on this process (``ulimit -v``)."""
+    if sys.platform == "win32":
+        return math.inf
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+
+
+def _virtual_bytes(root: Path) -> int:
+    return _statm(root, 0)
+
+
+def _statm(root: Path, field: int) -> int:
+    try:
+        return int((root / "proc/self/statm").read_text().split()[field]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _machine_available(root: Path) -> float:
+    with suppress(OSError, ValueError, IndexError):
+        for line in (root / "proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024
+    return _physical_bytes()
+
+
+def _control_groups(root: Path) -> Iterator[tuple[float, float]]:
+    """Yield the limit and the use of each group that this process is in, from its own up to the outermost."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "":
+            yield from _limits_along(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            files = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+            yield from _limits_along(root / "sys/fs/cgroup/memory", path, *files)
+
+
+def _limits_along(
+    mount: Path, path: str, limit_file: str, usage_file: str, reclaimable: str
+) -> Iterator[tuple[float, float]]:
+    # Inside a container the path may name a group of the host that is not visible: then its own is the mount.
+    parts = [part for part in path.split("/") if part not in ("", "..")]
+    for depth in range(len(parts), -1, -1):
+        folder = mount.joinpath(*parts[:depth])
+        with suppress(OSError, ValueError):
+            limit = float((folder / limit_file).read_text())  # "max" is no number: no limit
+            if limit < _UNLIMITED:
+                yield limit, max(0.0, float((folder / usage_file).read_text()) - _reclaimable(folder, reclaimable))
+
+
+def _reclaimable(folder: Path, name: str) -> float:
+    """Return the bytes of files that a group keeps in memory and has not used lately."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in (folder / "memory.stat").read_text().splitlines():
+            if line.split()[0] == name:
+                return float(line.split()[1])
+    return 0.0

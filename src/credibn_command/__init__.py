@@ -1,0 +1,40 @@
+"""The script ``credibn``: a package of its own, so that Ctrl-C is in good hands before anything large is imported."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+_MESSAGE = "stopped; nothing was written\n"
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C and SIGTERM end it with status 130, and what was found is kept where possible."""
+    heeded = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+    ]
+    for number in heeded:
+        signal.signal(number, _leave)
+    try:
+        from credibn.cli import main as run
+
+        for number in heeded:
+            signal.signal(number, signal.default_int_handler)
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write(_MESSAGE)
+        sys.exit(_INTERRUPTED)
+    finally:  # all is done: a late signal has nothing to say
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    # Modules that are half imported may turn an exception into another one; nothing is open yet that wants closing.
+    os.write(sys.stderr.fileno(), _MESSAGE.encode())
+    os._exit(_INTERRUPTED)
