@@ -326,7 +326,7 @@ def many_parents(body):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (f"default {' '.join(['0.01'] * 100)};", "stands for at most 4,194,304 probabilities"),
+        (f"default {' '.join(['0.01'] * 100)};", "stand for at most 4,194,304 probabilities"),
         ("table 0.5, 0.5;", "expected 10,000,000,000,000,000,000,000 probabilities"),
         (f"({', '.join(['s0'] * 10)}) {' '.join(['0.01'] * 100)};", "none for .s0, .*s1"),
         ("", "combinations"),

@@ -199,7 +199,7 @@ def test_read_tiers(tmp_path):
         (b"a,b\n\n# x\nc,a\n", "line 4: 'a' is already listed on line 1"),
         (b"# nothing\n\n", "found no tier"),
         (b"", "found no tier"),
-        (b"a\xff\n", "cannot be read as UTF-8"),
+        (b"a\xff\n", "line 1: expected text in UTF-8"),
     ],
 )
 def test_tier_files_refused(tmp_path, text, message):

@@ -364,10 +364,10 @@ def refuse(path, content, line, message):
     assert message in str(caught.value)
 
 
-def test_provenance_that_makes_no_sense_names_the_file(tmp_path):
+def test_provenance_that_makes_no_sense_names_the_line(tmp_path):
     path = tmp_path / "x.pss"
     path.write_text("META epsilon = -3\nVAR a\n-1\n")
-    with pytest.raises(FileFormatError, match=r"x\.pss: provenance has epsilon -3"):
+    with pytest.raises(FileFormatError, match=r"x\.pss, line 1: expected a finite number.*found 'epsilon = -3'"):
         read_scores(path)
 
 

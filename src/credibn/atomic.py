@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
-from pathlib import Path
 from typing import BinaryIO
 
+from credibn.checks import file_path
 from credibn.errors import OptionError
 
 __all__ = ["replacing"]
@@ -27,6 +27,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "greeting.txt"
     ...     with replacing(path) as sink:
@@ -34,7 +35,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_text()
     'hello'
     """
-    path = Path(path)
+    path = file_path(path)
     temporary = path.parent / f".credibn-{secrets.token_hex(8)}.tmp"
     try:
         with open(temporary, "xb") as sink:

@@ -1,10 +1,37 @@
 """Checks of plain options that several stages share."""
 
+import os
 from numbers import Integral
+from pathlib import Path
 
 from credibn.errors import OptionError
 
-__all__ = ["whole_number"]
+__all__ = ["file_path", "whole_number"]
+
+
+def file_path(path: object) -> Path:
+    """Return the path of a file, there or not.
+
+    Raises
+    ------
+    OptionError
+        For what is no path, and for text that no file can be called.
+
+    Examples
+    --------
+    >>> file_path("scores.jkl").suffix
+    '.jkl'
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise OptionError(f"the path is {path!r}; give text or a pathlib.Path")
+    text = os.fspath(path)
+    try:
+        is_possible = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise OptionError(f"the path is {text!r}, and no file can be called so; check its letters")
+    return Path(text)
 
 
 def whole_number(name: str, value: object, least: int) -> int:

@@ -10,6 +10,7 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 """
 
 import json
+import os
 import tempfile
 import time
 from dataclasses import asdict
@@ -284,7 +285,7 @@ def main() -> None:
 def _rehearse_writing(names: tuple[str, ...], out: Path, format: ScoreFormat | None) -> None:
     """Write an empty table of these names beside the destination: what would fail does so before the work."""
     try:
-        if out.is_dir():
+        if os.path.isdir(out):
             raise OptionError(f"{out} is a folder; give the name of a file in it")
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".credibn-") as folder:
             rehearsal = ScoreTable.from_candidates(names, [[(0.0, ())]] * len(names))

@@ -5,6 +5,7 @@ of its structure; of a result the scores are kept.
 """
 
 import json
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,7 +60,7 @@ def convert(
     as_json: AsJsonOption = False,
 ) -> None:
     """Convert score files (jkl, pss, scores) and networks (bif, xdsl, net, ...; also to dot and graphml)."""
-    if destination.is_dir():
+    if os.path.isdir(destination):
         raise OptionError(f"{destination} is a folder; give the name of a file in it")
     given = "scores" if from_format is not None else _kind(source)
     wanted = "scores" if to_format is not None else _kind(destination)
@@ -87,7 +88,7 @@ def _kind(path: Path) -> str:
     for kind, endings in _ENDINGS.items():
         if name.endswith(endings):
             return kind
-    return "result" if path.is_dir() else "unknown"
+    return "result" if os.path.isdir(path) else "unknown"
 
 
 def _convert_network(source: Path, destination: Path, wanted: str) -> tuple[dict[str, Any], str]:

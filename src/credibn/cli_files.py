@@ -1,6 +1,7 @@
 """The files that commands share: a result to open, a table or a text to write."""
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,16 +34,16 @@ def open_result(path: Path) -> CredibleSet:
     FileFormatError
         When there is none, or something in it is wrong.
     """
-    if path.is_dir():
-        if not (path / RESULT).is_file():
+    if os.path.isdir(path):
+        if not os.path.isfile(path / RESULT):
             raise FileFormatError(
                 f"the folder {path} has no {RESULT}; give a folder that 'credibn learn --out' wrote, or a .credibn file"
             )
         return CredibleSet.load(path / RESULT)
-    if not path.exists():
+    if not os.path.exists(path):
         folder = path.parent
         near = f"there is no folder {folder}"
-        if folder.is_dir():
+        if os.path.isdir(folder):
             near = suggestion(path.name, sorted(entry.name for entry in folder.iterdir()), limit=5)
         raise FileFormatError(f"{path} was not found ({near}); 'credibn learn DATA --out DIR' writes a result")
     return CredibleSet.load(path)
@@ -61,7 +62,7 @@ def check_destination(out: Path) -> None:
     ------
     OptionError
     """
-    if out.is_dir():
+    if os.path.isdir(out):
         raise OptionError(f"{out} is a folder; give the name of a file in it")
     try:
         with tempfile.TemporaryFile(dir=out.parent):

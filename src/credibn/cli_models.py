@@ -1,6 +1,8 @@
 """The commands with fitted networks: ``predict``, ``fit`` and ``sample``."""
 
 import json
+import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -181,7 +183,7 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
     if text.lstrip().startswith("["):
         return parse_model_string(text), 1.0
     path = Path(text)
-    if path.is_dir() or path.suffix.lower() == ".credibn":
+    if os.path.isdir(path) or path.suffix.lower() == ".credibn":
         found = open_result(path)
         if columns_of_result(found, None) is not Columns.DISCRETE:
             raise OptionError(
@@ -189,7 +191,7 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
                 "that is cut with --discretise"
             )
         return found.most_probable_class(prior.value).representative, _sample_size(found)
-    if not path.exists() and not path.suffix:
+    if not os.path.exists(path) and not path.suffix:
         raise OptionError(
             f"{text!r} is no file and no model string; give a result, a network file, or a string such as '[A][B|A]'"
         )
@@ -198,7 +200,7 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
 
 def _sample_size(found: CredibleSet) -> float:
     size = found.score_table.provenance.get("equivalent_sample_size")
-    return float(size) if isinstance(size, int | float) else 1.0
+    return float(size) if isinstance(size, int | float) and 0 < size <= sys.float_info.max else 1.0
 
 
 def sample(

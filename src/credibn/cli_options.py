@@ -51,6 +51,11 @@ __all__ = [
     "time_left",
 ]
 
+_COUNT_DIGITS = 9
+"""Longer limits mean none, and Python refuses to read those of thousands of digits."""
+_MOST_GIB = 2**33
+"""Then the bytes still fit a signed number of 64 bits."""
+
 
 class ScoreName(StrEnum):
     """The scores that have a name."""
@@ -225,8 +230,8 @@ def parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, 
     for name, _, number in (spec.rpartition("=") for spec in specs):
         if name in limits:
             raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
-        if not number.isdecimal():
-            raise OptionError(f"--max-parents has {number!r}; give a whole number, or NAME=K for one variable")
+        if not number.isdecimal() or len(number) > _COUNT_DIGITS:
+            raise OptionError(f"--max-parents has {number!r:.60}; give a whole number, or NAME=K for one variable")
         limits[name] = int(number)
     if "" in limits:
         limits = dict.fromkeys(names, limits.pop("")) | limits
@@ -235,8 +240,8 @@ def parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, 
 
 def bytes_of(memory_limit: float | None) -> int | None:
     """Return the bytes of ``--memory-limit``."""
-    if memory_limit is not None and not memory_limit > 0:
-        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0")
+    if memory_limit is not None and not 0 < memory_limit <= _MOST_GIB:
+        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0, at most {_MOST_GIB}")
     return None if memory_limit is None else max(1, int(memory_limit * 2**30))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ __all__ = ["reproduce"]
 
 _LIMIT_STRUCK, _INTERRUPTED = 3, 130
 _DEFAULT_SIZES = "50,100,500,1000"
+_SIZE_DIGITS = 9
 _GAP, _FEWEST_COLUMNS = 2, 5
 """Blanks between columns on a terminal, and how many columns are shown however narrow it is."""
 
@@ -81,7 +83,7 @@ def reproduce(
     Finished parts are kept in the folder as they come: a second run goes on where the first one ended.
     """
     limits = Limits(resolve_seconds(time_limit))
-    if not data.is_dir():
+    if not os.path.isdir(data):
         raise OptionError(f"--data {data} is no folder; give the one that holds the data sets as NAME.csv")
     sources = Sources(data)
     chosen = EXPERIMENTS if what is Experiment.ALL else (what.value,)
@@ -116,8 +118,8 @@ def _pool(workers: int) -> Iterator[Executor | None]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     parts = text.split(",")
-    if not all(part.strip().isdecimal() and int(part) >= 1 for part in parts):
-        raise OptionError(f"--sizes is {text!r}; give whole numbers above 0, such as {_DEFAULT_SIZES}")
+    if not all(part.strip().isdecimal() and len(part) <= _SIZE_DIGITS and int(part) >= 1 for part in parts):
+        raise OptionError(f"--sizes is {text!r:.60}; give whole numbers, 1 to 999999999, such as {_DEFAULT_SIZES}")
     return tuple(dict.fromkeys(int(part) for part in parts))
 
 

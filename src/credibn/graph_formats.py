@@ -159,11 +159,13 @@ def parse_model_string(text: str) -> DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from(parents)
     for node, above in parents.items():
+        seen = {node}
         for parent in above:
-            if parent not in parents or parent == node or above.count(parent) > 1:
+            if parent not in parents or parent in seen:
                 raise OptionError(
                     f"{parent!r} is a parent of {node!r} in the model string; parents are other nodes of it, each once"
                 )
+            seen.add(parent)
             graph.add_edge(parent, node)
     if not nx.is_directed_acyclic_graph(graph):
         cycle = " -> ".join(repr(parent) for parent, _ in nx.find_cycle(graph))
@@ -203,8 +205,8 @@ def _structure(graph: Any) -> DiGraph:
 def _nodes(text: object) -> Iterator[tuple[str, list[str]]]:
     if not isinstance(text, str):
         raise OptionError(f"the model string is {text!r}; give text such as '[A][B|A]'")
-    position = 0
-    while position < len(text.rstrip()):
+    position, end = 0, len(text.rstrip())
+    while position < end:
         match = _NODE.match(text, position)
         if match is None:
             raise OptionError(

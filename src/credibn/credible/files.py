@@ -8,6 +8,7 @@ it is read: shapes, candidates, scores (summed again), order, repeats, acyclicit
 import json
 import math
 import os
+import sys
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.atomic import replacing
+from credibn.checks import file_path
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError
 from credibn.scores import ScoreTable
+from credibn.scores.arrow_sizes import check_expansion
 from credibn.search import exact_scores, tolerance_of
 
 __all__ = ["read_credible_set", "write_credible_set"]
@@ -123,11 +126,12 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
     FileFormatError
         Naming the file, what was expected and what was found.
     """
-    path = Path(path)
+    path = file_path(path)
     try:
         if path.stat().st_size == 0:
             raise FileFormatError(f"{path}: expected a credible set of credibn, found an empty file")
         with pa.memory_map(os.fspath(path)) as source:
+            check_expansion(path, source)
             reader = pa.ipc.open_file(source)
             facts = _facts(path, reader.schema)
             arrays = _arrays(path, reader)
@@ -137,18 +141,20 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
     except OSError as error:
         if isinstance(error, pa.ArrowException):
             raise FileFormatError(
-                f"{path}: expected a credible set of credibn, found no valid one ({error})"
+                f"{path}: expected a credible set of credibn, found no valid one ({error!s:.300}); make it again"
             ) from error
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
     except (pa.ArrowException, CredibnError, MemoryError, ValueError, TypeError, OverflowError) as error:
-        raise FileFormatError(f"{path}: expected a credible set of credibn, found no valid one ({error})") from error
+        raise FileFormatError(
+            f"{path}: expected a credible set of credibn, found no valid one ({error!s:.300}); make it again"
+        ) from error
 
 
 def _facts(path: Path, schema: Any) -> dict[str, Any]:
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.credible_set")
     if version not in (b"1", b"2", str(_VERSION).encode()):
-        found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
+        found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
             f"{path}: expected version 1 to {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
@@ -171,13 +177,15 @@ def _facts(path: Path, schema: Any) -> dict[str, Any]:
 
 
 def _is_of_kind(name: str, value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     match name:
         case "names":
             return isinstance(value, list)
-        case "score_provenance" | "timings" | "settings" | "provenance" | "statistics":
+        case "score_provenance" | "settings" | "provenance" | "statistics":
             return isinstance(value, dict)
+        case "timings":
+            return isinstance(value, dict) and all(_is_of_kind("seconds", seconds) for seconds in value.values())
         case "by_class" | "complete":
             return isinstance(value, bool)
         case "size_words":

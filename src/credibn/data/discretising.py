@@ -20,6 +20,8 @@ from credibn.errors import OptionError
 
 __all__ = ["CutRule", "bin_labels", "cut_points", "parse_cut_rule"]
 
+_COUNT_DIGITS = 9
+"""Longer numbers of bins are too large, and Python refuses to read those of thousands of digits."""
 _REMEDY = (
     "write 'equal_width:3', 'equal_frequency:4', 'mean', 'median', or a sequence of increasing cut points "
     "such as [18, 65]"
@@ -57,8 +59,9 @@ def parse_cut_rule(spec: object, where: str = "discretise") -> CutRule:
     """
     if isinstance(spec, str):
         method, _, size = spec.partition(":")
-        return _rule_of_method(method, int(size) if size.isdecimal() else (size or None), spec, where)
-    if not isinstance(spec, Iterable):
+        is_count = size.isdecimal() and len(size) <= _COUNT_DIGITS
+        return _rule_of_method(method, int(size) if is_count else (size or None), spec, where)
+    if not isinstance(spec, Iterable) or isinstance(spec, bytes):
         raise OptionError(f"{where}: {spec!r} is not a way to cut a column; {_REMEDY}")
     items = list(spec)
     if items and isinstance(items[0], str):
@@ -80,7 +83,10 @@ def _rule_of_method(method: str, n_bins: object, spec: object, where: str) -> Cu
 
 def _check_points(items: list[object], spec: object, where: str) -> tuple[float, ...]:
     are_numbers = all(isinstance(item, numbers.Real) and not isinstance(item, bool) for item in items)
-    points = tuple(float(item) for item in items) if are_numbers else ()  # type: ignore[arg-type]
+    try:
+        points = tuple(float(item) for item in items) if are_numbers else ()  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond all floats
+        points = ()
     is_increasing = all(low < high for low, high in itertools.pairwise(points))
     if not points or not is_increasing or not all(math.isfinite(point) for point in points):
         raise OptionError(f"{where}: {spec!r} must hold finite, strictly increasing cut points; {_REMEDY}")
@@ -133,7 +139,8 @@ def cut_points(
         return tuple(cuts), note
     if rule.method == "mean":
         fractions = counts / counts.sum()
-        wanted = [low + float(np.sum((values - low) * fractions))]
+        unit = 1.0 if math.isfinite(high - low) else 0.5  # halves: the range itself may be beyond all floats
+        wanted = [(unit * low + float(np.sum((unit * values - unit * low) * fractions))) / unit]
     else:
         wanted = _quantiles(values, counts, rule.n_bins)
     cuts = _with_rows_between(wanted, values)

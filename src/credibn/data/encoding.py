@@ -37,8 +37,9 @@ def column_kinds(
     if not source.is_text_file or not is_asked:
         return kinds
     tests = ", ".join(
-        f"bool_and(TRY_CAST(c{i} AS DOUBLE) IS NOT NULL) FILTER (WHERE c{i} IS NOT NULL), "
-        rf"bool_and(regexp_full_match(c{i}, '\s*[+-]?[0-9]+\s*')) FILTER (WHERE c{i} IS NOT NULL)"
+        # A missing value gives NULL, which bool_and leaves out; FILTER would copy every column for each one tested.
+        f"bool_and(CASE WHEN c{i} IS NULL THEN NULL ELSE TRY_CAST(c{i} AS DOUBLE) IS NOT NULL END), "
+        rf"bool_and(regexp_full_match(c{i}, '\s*[+-]?[0-9]+\s*'))"
         for i in variables
     )
     found = connection.execute(f"SELECT {tests} FROM {TABLE}").fetchone() or ()

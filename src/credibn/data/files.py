@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import glob
 import io
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _ENDINGS = "'.csv', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
+_LONGEST_LINE = 2_000_000
+"""Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
 _LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
 
 
@@ -135,6 +138,7 @@ def _scan_text(files: list[str]) -> FileScan:
     files_of: dict[_Dialect, list[str]] = {}
     for file in files:
         header, dialect = _read_header(file)
+        _check_end(file, dialect)
         headers.append(header)
         files_of.setdefault(dialect, []).append(file)
     _check_same_columns(files, headers)
@@ -168,12 +172,14 @@ def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
             text = io.TextIOWrapper(
                 io.BufferedReader(stream), encoding="utf-8-sig", errors="surrogateescape", newline=""
             )
-            first = text.readline()
+            lines = _HeaderLines(text)
+            first = next(lines, "")
             delimiter = _DELIMITERS[kind]
             if kind == ".csv" and delimiter not in first:
                 delimiter = next((other for other in (";", "\t", "|") if other in first), delimiter)
-            lines = _Lines(first, text)
-            header = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+            header = next(
+                csv.reader(itertools.chain([first] if first else [], lines), delimiter=delimiter, strict=True), []
+            )
             "".join(header).encode()
     except (OSError, pa.ArrowException, UnicodeEncodeError, csv.Error) as error:
         raise FileFormatError(
@@ -183,20 +189,38 @@ def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
     return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression)
 
 
-class _Lines(Iterator[str]):
-    """The lines of a file, of which the one handed out last is remembered: it ends as the header does."""
+def _check_end(file: str, dialect: _Dialect) -> None:
+    """Refuse a file whose last line is too long: DuckDB 2.0 leaves out, without a word, one of more than 32 MB."""
+    size = os.path.getsize(file)
+    if dialect.compression != "none" or size <= _LONGEST_LINE:
+        return
+    with open(file, "rb") as stream:
+        stream.seek(size - _LONGEST_LINE - 2)
+        end = stream.read()
+    if dialect.line_break.encode() not in end[:-2]:
+        raise FileFormatError(
+            f"{file!r}, the last line: it is longer than {_LONGEST_LINE:,} bytes; save the table again with a line for "
+            "each row"
+        )
 
-    def __init__(self, first: str, rest: Iterator[str]) -> None:
-        self._first: str | None = first
-        self._rest = rest
+
+class _HeaderLines(Iterator[str]):
+    """The first lines of a file, of which the one handed out last is remembered: it ends as the header does."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+        self._left = _LONGEST_LINE
         self.last = ""
 
     def __next__(self) -> str:
-        first, self._first = self._first, None
-        self.last = next(self._rest) if first is None else first
-        if not self.last:
+        line = self._text.readline(self._left + 1)
+        self._left -= len(line)
+        if self._left < 0:
+            raise csv.Error(f"it is longer than {_LONGEST_LINE:,} letters")
+        if not line:
             raise StopIteration
-        return self.last
+        self.last = line
+        return line
 
 
 def shorten(error: duckdb.Error) -> str:
@@ -204,6 +228,8 @@ def shorten(error: duckdb.Error) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
     file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")
     place = re.match(r".*CSV Error on Line: (\d+)", lines[0])
+    if "invalid state" in lines[0]:
+        return f"{file}no line is known: double quotes or line breaks stand where a table has none"
     if place is None:
         return file + lines[0].split(": ", 1)[-1]
     # The offending line is quoted first and may itself have line breaks: know the fact by its words.

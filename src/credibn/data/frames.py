@@ -115,8 +115,16 @@ def _from_pandas(frame: Any) -> list[ArrowColumn]:
 def _from_polars(frame: Any) -> list[ArrowColumn]:
     # A polars Categorical takes its order from whatever the process met first: only an Enum declares one.
     categorical = sys.modules["polars"].Categorical
+    try:
+        table = frame.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        kinds = {name: str(kind) for name, kind in frame.schema.items()}
+        raise DataError(
+            f"a column of the DataFrame has a type that Arrow does not know ({error}); the types are {kinds}: convert "
+            "it to text, numbers or booleans"
+        ) from error
     columns = []
-    for name, values in zip(frame.columns, _from_arrow(frame.to_arrow()), strict=True):
+    for name, values in zip(frame.columns, _from_arrow(table), strict=True):
         if frame.schema[name] == categorical:
             text = pa.chunked_array(frame.get_column(name).to_arrow().cast(pa.large_string()))
             values = ArrowColumn(name, text)
@@ -128,7 +136,7 @@ def _from_arrow(table: Any) -> list[ArrowColumn]:
     columns = []
     for name, values in zip(table.column_names, table.columns, strict=True):
         if not pa.types.is_dictionary(values.type):
-            columns.append(ArrowColumn(name, values))
+            columns.append(ArrowColumn(name, _known_to_duckdb(name, values)))
             continue
         coded = values.unify_dictionaries().combine_chunks()
         if isinstance(coded, pa.ChunkedArray):
@@ -157,17 +165,31 @@ def _from_numpy(array: NDArray[Any]) -> list[ArrowColumn]:
 
 
 def _to_arrow(name: str, values: Any) -> Any:
+    mask = None
     if isinstance(values, np.ma.MaskedArray):
-        return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values), from_pandas=True)
-    if isinstance(values, np.ndarray) and values.dtype == object:
+        values, mask = np.asarray(values.data), np.ma.getmaskarray(values)
+    elif isinstance(values, np.ndarray) and values.dtype == object:
         values = values.tolist()
     try:
-        return pa.array(values, from_pandas=True)
+        return _known_to_duckdb(name, pa.array(values, mask=mask, from_pandas=True))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
         reason = str(error).splitlines()[0]
         raise DataError(
             f"column {name!r} cannot be read as one type ({reason}): convert it to text, numbers or booleans"
         ) from error
+
+
+def _known_to_duckdb(name: str, values: Any) -> Any:
+    """Return the column in a type that DuckDB reads too."""
+    if pa.types.is_float16(values.type):
+        return pc.cast(values, pa.float32())
+    if pa.types.is_decimal256(values.type):
+        raise DataError(
+            f"column {name!r} has the type {values.type}, and decimals may have 38 digits: convert it to float or text"
+        )
+    return values
 
 
 def _plain(label: Any) -> object:

@@ -182,7 +182,7 @@ def read_other_columns(path: str | os.PathLike[str], names: Iterable[str]) -> tu
         source = open_source(path, connection)
         positions = [at for at, name in enumerate(source.names) if name not in known]
         parts = ["true AS row", *(f"c{at}" for at in positions)]  # a query needs a column
-        with reading(source.is_text_file):
+        with reading(source.is_text_file, source.where):
             table = source.relation.project(", ".join(parts)).to_arrow_table()
     return source.names, table.drop_columns(["row"]).rename_columns([source.names[at] for at in positions])
 
@@ -211,7 +211,7 @@ def _fetch(connection: duckdb.DuckDBPyConnection, source: Source, positions: Seq
     kinds = source.relation.types
     # A row number keeps the number of rows where the model has none of the columns.
     parts = ["true AS row"] + [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in positions]
-    with reading(source.is_text_file):
+    with reading(source.is_text_file, source.where):
         return source.relation.project(", ".join(parts)).to_arrow_table()
 
 
@@ -286,10 +286,12 @@ class _Column:
             fix = f"the model knows {near[0]!r}, of another type; convert the column to {kind}"
         else:
             texts = [label for label in self.states if isinstance(label, str)]
-            fix = suggestion(value, texts) if isinstance(value, str) and texts else "correct it, or make it missing"
+            fix = (
+                suggestion(value[:80], texts) if isinstance(value, str) and texts else "correct it, or make it missing"
+            )
         shown = ", ".join(map(repr, self.states[:_SHOWN_STATES]))
         more = f" and {len(self.states) - _SHOWN_STATES} more" if len(self.states) > _SHOWN_STATES else ""
-        return f"row {row}, column {self.name!r}: {value!r} is not among the states {shown}{more}: {fix}"
+        return f"row {row}, column {self.name!r}: {value!r:.80} is not among the states {shown}{more}: {fix}"
 
     def _numbers(self, distinct: Sequence[Any], place: NDArray[np.int64], how: str) -> NDArray[np.float64]:
         numbers = np.empty(len(distinct))
@@ -301,7 +303,7 @@ class _Column:
             number = np.nan if self._is_missing(value) else self._number(value)
             if number is None or np.isinf(number):
                 raise DataError(
-                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r} is no finite number, and the "
+                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is no finite number, and the "
                     f"column is {how}: correct it, or make it missing"
                 )
             numbers[at] = number

@@ -58,7 +58,7 @@ def check_options(
     _check_choice("missing", missing, _MISSING)
     if isinstance(max_states, bool) or not isinstance(max_states, int) or not 1 <= max_states <= MAX_STATES:
         raise OptionError(f"max_states is {max_states!r}: give a whole number from 1 to {MAX_STATES:,}")
-    wanted = (continuous,) if isinstance(continuous, str) else tuple(continuous or ())
+    wanted = _names_of("continuous", continuous)
     if state_names is not None and not isinstance(state_names, Mapping):
         raise OptionError(f"state_names is {state_names!r}: give a mapping of column name to list of states")
     declared = {name: check_declared(name, states) for name, states in (state_names or {}).items()}
@@ -81,8 +81,17 @@ def check_options(
     return options
 
 
+def _names_of(option: str, value: object) -> tuple[str, ...]:
+    if value is None or isinstance(value, str):
+        return () if value is None else (value,)
+    names = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(name, str) for name in names):
+        raise OptionError(f"{option} is {value!r}: give a list of column names")
+    return names
+
+
 def _check_choice(option: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise OptionError(f"{option} is {value!r}: choose one of {', '.join(map(repr, choices))}")
 
 
@@ -96,8 +105,9 @@ def missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> t
     """
     if missing_values is None:
         return MISSING_TEXTS if is_text_file else ()
-    texts = () if isinstance(missing_values, str) else tuple(missing_values)
-    if isinstance(missing_values, str) or not all(isinstance(text, str) for text in texts):
+    is_list = isinstance(missing_values, Iterable) and not isinstance(missing_values, str)
+    texts = tuple(missing_values) if is_list else ()
+    if not is_list or not all(isinstance(text, str) for text in texts):
         raise OptionError(f"missing_values is {missing_values!r}: give a list of strings such as ['NA', '-9']")
     return texts
 

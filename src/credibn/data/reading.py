@@ -153,7 +153,12 @@ def _constant_note(constant: tuple[str, ...]) -> str | None:
 
 def _unchanged(dataset: Dataset, given: dict[str, Any]) -> Dataset:
     is_default = {"missing": "error", "max_states": 100}
-    changed = [option for option, value in given.items() if option != "columns" and value != is_default.get(option)]
+    changed = [
+        option
+        for option, value in given.items()
+        if option != "columns"
+        and (type(value), str(value)) != (type(is_default.get(option)), str(is_default.get(option)))
+    ]
     if changed:
         raise OptionError(
             f"a Dataset is already read, so {', '.join(changed)} cannot change it: pass the options "

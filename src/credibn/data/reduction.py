@@ -21,8 +21,9 @@ TABLE = "distinct_rows"
 """Table of the workspace with columns ``c0, c1, ...`` and the number of rows ``n``."""
 
 _NUMBERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
-_AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean", "date", "time", "timestamp"}
+_AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean"}
 _COARSER = {"timestamp_s", "timestamp_ms", "timestamp_ns"}
+_FIRST_DAY, _DAY_AFTER_LAST = "0001-01-01", "10000-01-01"
 
 
 def reduce_rows(
@@ -50,7 +51,7 @@ def reduce_rows(
         columns.append(f"TRY_CAST(c{weights}::VARCHAR AS DOUBLE) AS weight")
     keys = ", ".join(f"c{i}" for i in variables)
     counts = _counts(source.count, is_weighted=weights is not None)
-    with reading(source.is_text_file):
+    with reading(source.is_text_file, source.where):
         source.fetch()
         grouped = source.relation.project(", ".join(columns)).aggregate(f"{keys}, {counts}", keys)
         if source.is_foreign:
@@ -76,6 +77,13 @@ def cleaned_column(name: str, column: str, kind: Any) -> str:
     DataError
         If the type is neither a category nor a number.
     """
+    if kind.id == "date":
+        return _within(name, column, f"DATE '{_FIRST_DAY}'", f"DATE '{_DAY_AFTER_LAST}'")
+    if kind.id == "timestamp" or kind.id in _COARSER:
+        moment = column if kind.id == "timestamp" else f"{column}::TIMESTAMP"
+        return _within(name, moment, f"TIMESTAMP '{_FIRST_DAY}'", f"TIMESTAMP '{_DAY_AFTER_LAST}'")
+    if kind.id == "time":
+        return _within(name, column, "TIME '00:00:00'", "TIME '24:00:00'")
     if kind.id in _AS_THEY_ARE:
         return column
     if kind.id in ("float", "double"):
@@ -85,14 +93,22 @@ def cleaned_column(name: str, column: str, kind: Any) -> str:
         return column if dict(kind.children)["scale"] == 0 else f"{column}::DOUBLE + 0.0"
     if kind.id == "hugeint":
         return f"{column}::DECIMAL(38, 0)"
-    if kind.id in _COARSER:
-        return f"{column}::TIMESTAMP"
     if kind.id in ("uuid", "null"):
         return f"{column}::VARCHAR"
     raise DataError(
         f"column {name!r} has the type {kind}, which is neither a category nor a number: "
         "convert it to text, numbers or booleans, or drop it"
     )
+
+
+def _within(name: str, column: str, first: str, end: str) -> str:
+    """Return SQL that refuses days and times that Python has no object for: the years 1 to 9999, hours to 23."""
+    message = sql_text(
+        f"column {name!r} holds a day outside the years 1 to 9999, or a time outside 0 to 24 hours; convert the column "
+        "to text, or correct the value"
+    )
+    is_known = f"{column} IS NULL OR ({column} >= {first} AND {column} < {end})"
+    return f"CASE WHEN {is_known} THEN {column} ELSE error({message}) END"
 
 
 def _blank_missing_texts(
@@ -151,7 +167,8 @@ def resolve_missing(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str], variables: Sequence[int], missing: str
 ) -> tuple[frozenset[int], str | None]:
     """Refuse, drop or keep missing values; return the columns that keep some, and a note on dropped rows."""
-    sums = ", ".join(f"coalesce(sum(n) FILTER (WHERE c{i} IS NULL), 0)" for i in variables)
+    # Not by FILTER, which copies every column of the table for each one that is counted.
+    sums = ", ".join(f"sum(CASE WHEN c{i} IS NULL THEN n ELSE 0 END)" for i in variables)
     n_rows, *n_missing = (int(count) for count in _one_row(connection, f"SELECT sum(n), {sums} FROM {TABLE}"))
     affected = {i: count for i, count in zip(variables, n_missing, strict=True) if count}
     if not affected or missing == "state":

@@ -11,6 +11,7 @@ import os
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ _deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=
 _FETCHED = "fetched_rows"
 """Table of the workspace for rows that an Ibis backend has grouped."""
 
+_LONGEST_NAME = 1000
+_MOST_COLUMNS = 4096
+"""As many variables as a score table has at most; each costs queries of its own."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -56,6 +61,8 @@ class Source:
         A column of the relation that holds how many rows of the table each row stands for; None: one each.
     fetch : callable
         Fills the relation with its rows; to be called once, when the options are known to be right.
+    where : str
+        What to call the table in a message: its path, if it is a file.
     """
 
     relation: duckdb.DuckDBPyRelation
@@ -65,11 +72,12 @@ class Source:
     is_foreign: bool = False
     count: str | None = None
     fetch: Callable[[], None] = lambda: None
+    where: str = "the table"
 
 
 @contextlib.contextmanager
-def reading(is_text_file: bool) -> Iterator[None]:
-    """Turn DuckDB's errors while a table is read into ours."""
+def reading(is_text_file: bool, where: str = "the table") -> Iterator[None]:
+    """Turn DuckDB's errors while a table is read into ours; ``where`` names what is read."""
     try:
         yield
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -78,7 +86,8 @@ def reading(is_text_file: bool) -> Iterator[None]:
         if is_text_file:
             fix = "repair the line, or save the table again as UTF-8 text with a field for each column"
             raise FileFormatError(f"{shorten(error)}; {fix}") from error
-        raise DataError(f"the table cannot be read: {shorten(error)}") from error
+        fix = "repair or save it again, with columns of text, numbers or booleans"
+        raise DataError(f"{where} cannot be read: {shorten(error)}; {fix}") from error
 
 
 @contextlib.contextmanager
@@ -163,9 +172,10 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
     if isinstance(data, str | os.PathLike):
         scan = scan_files(data)
         _check_names(scan.names)
-        with reading(scan.is_text):
+        where = repr(os.fspath(data))
+        with reading(scan.is_text, where):
             relation = connection.sql(scan.sql)
-        return Source(relation, scan.names, (None,) * len(scan.names), is_text_file=scan.is_text)
+        return Source(relation, scan.names, (None,) * len(scan.names), is_text_file=scan.is_text, where=where)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
     if is_ibis_table(data):
@@ -180,7 +190,9 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
     names = tuple(column.name for column in columns)
     _check_names(names)
     table = pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
-    return Source(connection.from_arrow(table), names, tuple(column.states for column in columns))
+    with reading(is_text_file=False):
+        relation = connection.from_arrow(table)
+    return Source(relation, names, tuple(column.states for column in columns))
 
 
 def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
@@ -220,12 +232,21 @@ def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
 def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("the table has no columns: give at least one variable")
+    if len(names) > _MOST_COLUMNS:
+        raise DataError(
+            f"the table has {len(names):,} columns, and {_MOST_COLUMNS:,} are the most: select those you need"
+        )
     for position, name in enumerate(names):
         if not name.strip():
             raise DataError(
                 f"column {position + 1} has no name: name it in the header, or drop it if it is a saved row number"
             )
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if len(name) > _LONGEST_NAME:
+            raise DataError(
+                f"column {position + 1} has a name of {len(name):,} letters, {name[:40]!r}...: give it one of at most "
+                f"{_LONGEST_NAME:,}"
+            )
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise DataError(
             f"column names repeat ({', '.join(map(repr, repeated[:5]))}): rename the columns so that each is unique"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import re
 from collections.abc import Sequence
@@ -51,7 +52,8 @@ def natural_order(labels: Sequence[Any]) -> list[Any]:
     (['09', '9', '10'], ['10', '9', 'b'])
     """
     if labels and all(isinstance(label, str) and _NUMBER.fullmatch(label) for label in labels):
-        return sorted(labels, key=lambda text: (decimal.Decimal(text.strip()), text))
+        with contextlib.suppress(decimal.InvalidOperation):  # an exponent of 19 digits or more: order the texts
+            return sorted(labels, key=lambda text: (decimal.Decimal(text.strip()), text))
     return sorted(labels)
 
 

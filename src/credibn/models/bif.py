@@ -26,12 +26,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn.atomic import replacing
+from credibn.checks import file_path
 from credibn.errors import CredibnWarning, OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif_syntax import QUOTED, WORD, BifSyntax, parse_bif
@@ -67,6 +67,7 @@ def read_bif(path: str | PathLike[str]) -> BayesianNetwork:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "coin.bif"
     ...     _ = path.write_text("variable coin { type discrete [2] { h, t }; } probability (coin) { table .5 .5; }")
@@ -86,13 +87,14 @@ def bif_network(path: str | PathLike[str]) -> tuple[BayesianNetwork, str | None]
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "coin.bif"
     ...     _ = path.write_text("variable coin { type discrete [2] { h, t }; } probability (coin) { table .5 .5; }")
     ...     bif_network(path)
     (BayesianNetwork(1 variable, 0 edges, 1 parameter), None)
     """
-    syntax = BifSyntax(str(path), read_text(Path(path)))
+    syntax = BifSyntax(str(path), read_text(file_path(path)))
     return network_of(syntax, parse_bif(syntax))
 
 
@@ -107,6 +109,7 @@ def write_bif(network: BayesianNetwork, path: str | PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> coin = BayesianNetwork(("coin",), (("heads", "on edge"),), (TableModel((), np.array([0.75, 0.25])),))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_bif(coin, Path(folder) / "coin.bif")

@@ -20,7 +20,9 @@ __all__ = ["network_of"]
 
 _SCALED_UP_TO = 1e-2
 _DEFAULT_NUMBERS = 1 << 22
-"""A `default` line stands for at most so many numbers: a short file must not take all memory."""
+"""All `default` lines together stand for at most so many numbers: a short file must not take all memory."""
+_MOST_PARENTS = 31
+"""A table has an axis for each and one for the child, and some functions of NumPy know 32 axes at most."""
 
 
 def network_of(syntax: BifSyntax, blocks: BifBlocks) -> tuple[BayesianNetwork, str | None]:
@@ -52,6 +54,7 @@ def network_of(syntax: BifSyntax, blocks: BifBlocks) -> tuple[BayesianNetwork, s
     states = tuple(tuple(state.text for state in variable.states) for variable in blocks.variables)
     codes = tuple({label: code for code, label in enumerate(labels)} for labels in states)
     families = _families(syntax, blocks, positions)
+    _check_defaults(syntax, families, codes)
     models, scaled = list[TableModel](), list[str]()
     for family in families:
         table = _table(syntax, family, codes)
@@ -92,9 +95,14 @@ def _families(syntax: BifSyntax, blocks: BifBlocks, positions: Mapping[str, int]
         child, parents = positions[block.child.text], tuple(positions[word.text] for word in block.parents)
         if child in found:
             syntax.fail_at(block.child, "one probability block for each variable; drop this one or the one before")
+        seen = {child}
         for at, word in enumerate(block.parents):
-            if parents[at] in (child, *parents[:at]):
+            if parents[at] in seen:
                 syntax.fail_at(word, f"parents of {block.child.text!r} other than itself, each once")
+            seen.add(parents[at])
+        if len(parents) > _MOST_PARENTS:
+            expected = f"at most {_MOST_PARENTS} parents of {block.child.text!r}; drop some"
+            syntax.fail_at(block.parents[_MOST_PARENTS], expected)
         found[child] = _Family(child, parents, block)
     for variable in blocks.variables:
         if positions[variable.name.text] not in found:
@@ -137,7 +145,7 @@ def _table(syntax: BifSyntax, family: _Family, codes: Sequence[Mapping[str, int]
             syntax.fail(row.position, "each combination of the parents' states once", "this one again")
         by_cell[cell] = row
     if len(by_cell) < n_cells:
-        _check_default(syntax, family, by_cell, n_cells, n_states, codes)
+        _check_filled(syntax, family, by_cell, n_cells, n_states, codes)
     default = block.default or Row((), [math.nan] * n_states, block.child.position)
     rows = [by_cell.get(cell, default) for cell in range(n_cells)]
     values = np.array([row.values for row in rows], dtype=np.float64)
@@ -145,7 +153,19 @@ def _table(syntax: BifSyntax, family: _Family, codes: Sequence[Mapping[str, int]
     return _Table(values.reshape(*shape, n_states), is_scaled)
 
 
-def _check_default(
+def _check_defaults(syntax: BifSyntax, families: Iterable[_Family], codes: Sequence[Mapping[str, int]]) -> None:
+    """Raise if default lines stand for more numbers than is sensible, before any table is made."""
+    n_numbers = 0
+    for family in families:
+        if family.block.default is not None:
+            n_cells = math.prod(len(codes[v]) for v in family.parents)
+            n_numbers += max(0, n_cells - len(family.block.rows)) * len(codes[family.child])
+            if n_numbers > _DEFAULT_NUMBERS:
+                expected = f"default lines that stand for at most {_DEFAULT_NUMBERS:,} probabilities; drop parents"
+                syntax.fail(family.block.default.position, expected, f"{n_numbers:,}")
+
+
+def _check_filled(
     syntax: BifSyntax,
     family: _Family,
     by_cell: Mapping[int, Row],
@@ -167,9 +187,6 @@ def _check_default(
         found = f"{len(block.default.values)}"
         expected = f"{n_states} probabilities, one for each state of {block.child.text!r}"
         syntax.fail(block.default.position, expected, found)
-    if n_cells * n_states > _DEFAULT_NUMBERS:
-        expected = f"a default line that stands for at most {_DEFAULT_NUMBERS:,} probabilities; drop parents"
-        syntax.fail(block.default.position, expected, f"{n_cells * n_states:,}")
 
 
 def _from_table(

@@ -7,17 +7,18 @@ All hold discrete variables only, and their states are text.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import warnings
 from os import PathLike
 from pathlib import Path
 
 from credibn.atomic import replacing
-from credibn.errors import CredibnWarning, FileFormatError, OptionError
+from credibn.checks import file_path
+from credibn.errors import CredibnWarning, OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif import bif_network, write_bif
 from credibn.models.exchange import from_pyagrum, optional_package, to_pyagrum
+from credibn.models.foreign_files import read_foreign_network
 
 __all__ = ["read_network", "write_network"]
 
@@ -65,17 +66,9 @@ def read_network(path: str | PathLike[str]) -> BayesianNetwork:
         if note is not None:
             warnings.warn(note, CredibnWarning, stacklevel=2)
         return network
-    gum = optional_package("pyagrum", "pyagrum")
+    optional_package("pyagrum", "pyagrum")
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
-        copy = Path(folder) / f"network.{_PYAGRUM[ending]}"
-        try:
-            shutil.copyfile(path, copy)
-            return from_pyagrum(gum.loadBN(str(copy)))
-        except (gum.GumException, OSError, OptionError) as error:
-            raise FileFormatError(
-                f"{path}: cannot be read as {_PYAGRUM[ending]} ({_one_line(error, copy)}); repair the file, or save "
-                "the network in another format"
-            ) from error
+        return read_foreign_network(file_path(path), Path(folder), f".{_PYAGRUM[ending]}")
 
 
 def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
@@ -137,7 +130,7 @@ def _one_line(error: Exception, path: Path) -> str:
 
 
 def _ending(path: str | PathLike[str]) -> str:
-    name = Path(path).name.lower()
+    name = file_path(path).name.lower()
     for ending in (*_OWN, *_PYAGRUM):
         if name.endswith(ending):
             return ending

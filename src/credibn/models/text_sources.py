@@ -11,7 +11,7 @@ from credibn.errors import FileFormatError
 
 __all__ = ["compressed", "read_text"]
 
-_EXPANDED, _EXPANSION = 1 << 26, 100
+_EXPANDED, _EXPANSION = 1 << 22, 100
 """The longest compressed text: so many bytes, and so many times its length. A few bytes can stand for very many."""
 
 

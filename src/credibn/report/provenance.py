@@ -21,7 +21,8 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
     if data is not None:
         lines.append(("Rows", f"{data.n_rows:,}, of which {data.n_distinct:,} distinct"))
     elif scoring.get("n_rows") is not None:
-        lines.append(("Rows", f"{scoring['n_rows']:,}"))
+        n_rows = scoring["n_rows"]
+        lines.append(("Rows", f"{n_rows:,}" if isinstance(n_rows, int) else as_text(n_rows)))
     lines.append(("Variables", f"{len(result.names):,}"))
     if scoring.get("data_fingerprint") is not None:
         lines.append(("Data fingerprint", f"SHA-256 {scoring['data_fingerprint']}"))

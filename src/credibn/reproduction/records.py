@@ -139,19 +139,27 @@ def read_record(out: Path, cell: Cell) -> Record | None:
         content = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
         record = Record(**content)
-        is_sound = record.checksum == checksum
+        is_sound = record.checksum == checksum and _is_whole(record)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FileFormatError(f"{path} is damaged ({_reason(error)}), so it is not used and computed again") from error
+        raise FileFormatError(f"{path} is damaged ({_reason(error)}); it is not used, and computed again") from error
     if not is_sound or record.key != cell.key:
         reason = "it belongs to another cell" if is_sound else "its checksum does not fit"
-        raise FileFormatError(f"{path} is damaged ({reason}), so it is not used and computed again")
+        raise FileFormatError(f"{path} is damaged ({reason}); it is not used, and computed again")
     return record
 
 
+def _is_whole(record: Record) -> bool:
+    """Whether the parts are of the kinds that they should be."""
+    limit = record.time_limit
+    is_time = limit is None or (isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0)
+    are_texts = all(isinstance(text, str) for text in (record.key, record.program, record.fingerprint or ""))
+    return is_time and are_texts and isinstance(record.answer, dict) and isinstance(record.answer.get("complete"), bool)
+
+
 def _reason(error: Exception) -> str:
-    return (error.strerror or "unreadable") if isinstance(error, OSError) else f"no record: {error}"
+    return (error.strerror or "unreadable") if isinstance(error, OSError) else f"no record: {str(error)[:200]}"
 
 
 def is_current(record: Record, program: str, fingerprint: str | None, limits: Limits) -> bool:

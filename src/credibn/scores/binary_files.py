@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credibn.errors import FileFormatError
+from credibn.scores.arrow_sizes import check_expansion
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
 
 __all__ = ["read_binary", "write_binary"]
@@ -56,13 +57,14 @@ def read_binary(path: Path) -> ScoreTable:
         raise FileFormatError(f"{path}: expected a credibn score table, found an empty file")
     try:
         with pa.memory_map(os.fspath(path)) as source:
+            check_expansion(path, source)
             reader = pa.ipc.open_file(source)
             names, provenance = _binary_header(path, reader.schema)
             nodes, scores, masks = _binary_columns(path, reader, -(-len(names) // 64))
     except FileFormatError:
         raise
-    except (pa.ArrowException, MemoryError, ValueError, TypeError) as error:
-        message = f"{path}: expected a credibn score table, found no valid one ({error})"
+    except (pa.ArrowException, MemoryError, ValueError, TypeError, OverflowError) as error:
+        message = f"{path}: expected a credibn score table, found no valid one ({error!s:.300}); write it again"
         raise FileFormatError(message) from error
     offsets = np.searchsorted(nodes, np.arange(len(names) + 1))
     if (nodes[1:] < nodes[:-1]).any() or offsets[0] != 0 or offsets[-1] != len(nodes):
@@ -89,7 +91,7 @@ def _binary_header(path: Path, schema: Any) -> tuple[tuple[str, ...], dict[str, 
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.score_table")
     if version != str(_VERSION).encode():
-        found = "none" if version is None else repr(version.decode("utf-8", "backslashreplace"))
+        found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
             f"{path}: expected version {_VERSION} of credibn's score tables, found {found}; upgrade credibn"
         )

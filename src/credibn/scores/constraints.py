@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
+from credibn.checks import file_path
 from credibn.errors import FileFormatError, OptionError
 
 __all__ = ["Constraints", "edge_of", "find_cycle", "position_of", "read_tiers", "resolve_constraints"]
@@ -224,6 +224,7 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "tiers.txt"
     ...     _ = path.write_text("age, sex  # known first\nincome\n")
@@ -231,23 +232,31 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     [['age', 'sex'], ['income']]
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path}: cannot be read as UTF-8 text ({error}); check the path") from error
+        content = file_path(path).read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
+    except UnicodeDecodeError as error:
+        at = content.count(b"\n", 0, error.start) + 1
+        found = content[error.start : error.start + 4]
+        raise FileFormatError(
+            f"{path}, line {at}: expected text in UTF-8, found the bytes {found!r}; save the file as UTF-8"
+        ) from error
     tiers, line_of = list[list[str]](), dict[str, int]()
     for number, line in enumerate(text.split("\n"), start=1):
-        content = _without_comment(line)
-        if not content:
+        listed = _without_comment(line)
+        if not listed:
             continue
-        tier = [name.strip() for name in content.split(",")]
+        tier = [name.strip() for name in listed.split(",")]
         for name in tier:
             if not name:
                 raise FileFormatError(
-                    f"{path}, line {number}: found an empty name in {content!r}; remove the extra comma"
+                    f"{path}, line {number}: found an empty name in {listed[:60]!r}; remove the extra comma"
                 )
             if name in line_of:
                 raise FileFormatError(
-                    f"{path}, line {number}: {name!r} is already listed on line {line_of[name]}; list every name once"
+                    f"{path}, line {number}: {name[:60]!r} is already listed on line {line_of[name]}; "
+                    "list every name once"
                 )
             line_of[name] = number
         tiers.append(tier)

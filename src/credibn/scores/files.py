@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from credibn.atomic import replacing
+from credibn.checks import file_path
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores.binary_files import read_binary, write_binary
 from credibn.scores.table import ScoreTable
@@ -55,7 +56,7 @@ def read_scores(path: str | PathLike[str], *, format: str | None = None) -> Scor
     ...     list(read_scores(path).parent_sets("rain"))
     [(-3.5, ('wet',)), (-4.5, ())]
     """
-    path = Path(path)
+    path = file_path(path)
     read, _ = _FORMATS[_format_of(path, format)]
     try:
         return read(path)
@@ -99,7 +100,7 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
     -4.5
     <BLANKLINE>
     """
-    path = Path(path)
+    path = file_path(path)
     _, write = _FORMATS[_format_of(path, format)]
     with replacing(path) as sink:
         write(table, sink)
@@ -107,7 +108,7 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
 
 def _format_of(path: Path, format: str | None) -> str:
     chosen = path.suffix[1:].lower() if format is None else format
-    if chosen not in _FORMATS:
+    if not isinstance(chosen, str) or chosen not in _FORMATS:
         given = f"{path.name!r} ends in {path.suffix!r}" if format is None else f"format is {format!r}"
         raise OptionError(f"{given}; score files are {', '.join(_FORMATS)}: use such an ending or format=")
     return chosen

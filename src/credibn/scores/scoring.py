@@ -55,6 +55,7 @@ RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 4 << 30
 """The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
 _MOST_VARIABLES = 255
+_MOST_THREADS = 1024
 _EDGES = Iterable[tuple[str, str] | str]
 
 
@@ -297,7 +298,12 @@ def resolve_threads(n_threads: int | None) -> int:
     """Return the number of threads: all cores by default."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return whole_number("n_threads", n_threads, 1)
+    chosen = whole_number("n_threads", n_threads, 1)
+    if chosen > _MOST_THREADS:
+        raise OptionError(
+            f"n_threads is {chosen}; it must be at most {_MOST_THREADS}: more than the cores gain nothing"
+        )
+    return chosen
 
 
 def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:

@@ -11,6 +11,7 @@ All checks are made once, when a table is created, and cost a few passes and one
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from credibn.copying import rebuilt_from_fields
 from credibn.errors import OptionError
 from credibn.scores.constraints import find_cycle, position_of
 
-__all__ = ["MAX_VARIABLES", "ScoreTable", "parent_positions"]
+__all__ = ["MAX_VARIABLES", "ScoreTable", "is_gap", "parent_positions"]
 
 MAX_VARIABLES = 4096
 """More than any search here can treat; without it, a small malformed file could ask for much memory."""
@@ -299,12 +300,12 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     checked = tuple(names)
     for name in checked:
         if not isinstance(name, str):
-            raise OptionError(f"variable name {name!r} is {type(name).__name__}; names are strings")
+            raise OptionError(f"variable name {name!r:.80} is {type(name).__name__}; names are strings")
     if not 1 <= len(checked) <= MAX_VARIABLES:
         raise OptionError(f"a score table of {len(checked)} variables; it needs 1 to {MAX_VARIABLES}")
     if len(set(checked)) < len(checked):
         repeated = next(name for v, name in enumerate(checked) if name in checked[:v])
-        raise OptionError(f"variable name {repeated!r} appears twice; names must differ")
+        raise OptionError(f"variable name {repeated!r:.80} appears twice; names must differ")
     return checked
 
 
@@ -331,17 +332,28 @@ def _read_only(values: ArrayLike, dtype: np.dtype[Any], what: str) -> NDArray[An
 def _checked_provenance(provenance: Mapping[str, object]) -> dict[str, object]:
     """Return what JSON makes of the provenance, so that a table read from a file is like the one written."""
     if not isinstance(provenance, Mapping) or not all(isinstance(key, str) for key in provenance):
-        raise OptionError(f"provenance is {provenance!r}; give a mapping with strings as keys")
+        raise OptionError(f"provenance is {provenance!r:.80}; give a mapping with strings as keys")
     try:
         text = json.dumps(dict(provenance), allow_nan=False, default=_plain)
         plain: dict[str, object] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise OptionError(f"provenance cannot be written as JSON ({error}); use numbers, text, lists, dicts") from error
     epsilon = plain.get("epsilon")
-    is_number = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
-    if epsilon is not None and not (is_number and epsilon >= 0):  # type: ignore[operator]
-        raise OptionError(f"provenance has epsilon {epsilon!r}; it must be a number, 0 or more, or None")
+    if not is_gap(epsilon):
+        raise OptionError(f"provenance has epsilon {epsilon!r:.60}; it must be a finite number, 0 or more, or None")
     return plain
+
+
+def is_gap(value: object) -> bool:
+    """Whether a provenance may have this epsilon: a finite number, 0 or more, or None.
+
+    Examples
+    --------
+    >>> is_gap(2.5), is_gap("2.5"), is_gap(10**400)
+    (True, False, False)
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value is None or (is_number and 0 <= value <= sys.float_info.max)  # type: ignore[operator]
 
 
 def _plain(value: object) -> object:

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.errors import FileFormatError, OptionError
-from credibn.scores.table import MAX_VARIABLES, ScoreTable, parent_positions
+from credibn.scores.table import MAX_VARIABLES, ScoreTable, is_gap, parent_positions
 
 __all__ = ["read_jkl", "read_pss", "write_jkl", "write_pss"]
 
@@ -255,6 +255,8 @@ def _add_meta(text: _TextLines, line: int, content: bytes, target: dict[str, obj
     if key in target:
         text.fail(line, f"META {key} only once", content)
     target[key] = _meta_value(value)
+    if key == "epsilon" and not text.line_of and not is_gap(target[key]):
+        text.fail(line, "a finite number, 0 or more, as META epsilon", content)
 
 
 def _meta_value(text: str) -> object:

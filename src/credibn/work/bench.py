@@ -9,7 +9,6 @@ An executor is any object with ``submit(function, *arguments)`` that returns a f
 """
 
 import os
-import pickle
 import queue
 import secrets
 import threading
@@ -418,8 +417,8 @@ def _explain(error: Exception) -> None:
     """Raise what an executor's own failure means; return if it is none."""
     if type(error).__module__.split(".")[0] == "distributed":  # KilledWorker, a lost connection
         raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
-    is_about_pickle = isinstance(error, pickle.PicklingError) or "pickle" in str(error)
-    if is_about_pickle and isinstance(error, (pickle.PicklingError, AttributeError, TypeError)):
+    is_refused = any(kind.__name__ == "PicklingError" for kind in type(error).__mro__)
+    if is_refused or (isinstance(error, (AttributeError, TypeError)) and "pickle" in str(error)):
         raise OptionError(
             f"the work cannot be sent to the executor's workers ({error}); define your score in a module that they can "
             "import, without lambdas, or use an executor that sends code too, such as loky or Dask"

@@ -159,7 +159,7 @@ def _read(path: Path, digest: str) -> dict[int, Arrays]:
     if header != [_MARK, digest.encode(), hashlib.sha256(content).hexdigest().encode()]:
         return {}
     found: dict[int, dict[str, NDArray[Any]]] = {}
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+    with np.load(io.BytesIO(content)) as stored:
         for key in stored.files:
             piece, _, name = key.partition(":")
             arrays = found.setdefault(int(piece), {})
