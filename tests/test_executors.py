@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credibn import score_parent_sets
+from credibn import k_best_classes, learn, score_parent_sets
 from credibn.errors import DataError, OptionError, WorkerError
 from credibn.examples import sample_asia
 from credibn.scores import GaussianBIC, scoring
@@ -302,3 +302,67 @@ def test_scoring_in_pieces_can_be_stopped(tmp_path, executor):
     with pytest.raises(KeyboardInterrupt):
         scoring.score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
     bench.forget()
+
+
+# ---- from data to the credible set ----
+
+
+def noise(n_variables=24, n_rows=60):
+    """Columns that tell nothing about each other: the search has to walk through many networks."""
+    return np.random.default_rng(1).integers(0, 2, (n_rows, n_variables))
+
+
+def same_set(one, other):
+    return (
+        one.rows.choices.tobytes() == other.rows.choices.tobytes()
+        and one.rows.scores.tobytes() == other.rows.scores.tobytes()
+        and one.rows.sizes.tobytes() == other.rows.sizes.tobytes()
+        and one.optimal_score == other.optimal_score
+        and one.complete
+        and other.complete
+        and dict(one.settings) == dict(other.settings)
+        and same(one.score_table, other.score_table)
+    )
+
+
+@pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
+@pytest.mark.parametrize("kind", ["processes", "loky_processes", "dask_client"])
+def test_learning_on_an_executor(kind, engine, request):
+    executor = request.getfixturevalue(kind)
+    options = {"bayes_factor": 3, "engine": engine, "posterior_share": False}
+    here, there = learn(noise(14), **options), learn(noise(14), **options, executor=executor)
+    assert same_set(here, there)
+    assert there.n_classes > 100
+
+
+def test_the_k_best_on_an_executor(processes):
+    options = {"k": 50, "engine": "integer_program", "posterior_share": False}
+    here, there = (k_best_classes(noise(12), executor=executor, **options) for executor in (None, processes))
+    assert same_set(here, there)
+
+
+def test_dask_goes_on_when_a_worker_is_killed_in_the_search(dask_client):
+    workers = sorted(dask_client.run(os.getpid).values())
+
+    def kill(stage, fraction):
+        """Kill all workers, so that the one at work is among them; Dask starts new ones."""
+        while stage == "branches" and workers:
+            os.kill(workers.pop(), signal.SIGKILL)
+
+    options = {"bayes_factor": 3, "engine": "integer_program", "posterior_share": False}
+    there = learn(noise(), **options, executor=dask_client, progress=kill)
+    assert not workers
+    assert same_set(learn(noise(), **options), there)
+
+
+def test_a_search_on_an_executor_can_be_stopped(processes):
+    """What the workers have found by then is here, and none is missing above the bound."""
+    options = {"bayes_factor": 3, "engine": "integer_program", "posterior_share": False}
+    whole = learn(noise(), **options)
+    some = learn(noise(), **options, executor=processes, progress=lambda stage, fraction: stage != "branches")
+    assert (some.complete, some.stopped_because) == (False, "interrupted")
+    known = {tuple(row): score for row, score in zip(whole.rows.choices.tolist(), whole.rows.scores, strict=True)}
+    rows = [tuple(row) for row in some.rows.choices.tolist()]
+    assert set(rows) <= set(known)
+    missing = max(score for row, score in known.items() if row not in set(rows))
+    assert missing <= some.unexplored_bound + 1e-9
