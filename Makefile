@@ -17,7 +17,8 @@ endif
 # The interpreters that `make wheel` builds for, where they are: 3.11, and 3.12 with the stable ABI for all later ones.
 WHEEL_PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test test-slow lint format docs bench bench-peers bench-rows sanitize lock licences wheel test-wheel clean
+.PHONY: demo test test-slow lint format docs bench bench-peers bench-rows bench-limits bench-kills sanitize \
+  sanitize-memory sanitize-threads soak fuzz lock licences wheel test-wheel clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
@@ -57,12 +58,27 @@ bench-rows: $(VENV)/.test
 bench-peers: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.peers
 
-# The tests that drive the compiled core, with the core built under ASan and UBSan.
-sanitize: $(VENV)/.test
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCREDIBN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
-	$(BIN)/cmake --build build/sanitize
-	tests/run_sanitized $(BIN)/python build/sanitize
+# The tests that drive the compiled core, with the core built under ASan and UBSan; and those with threads, under TSan.
+sanitize: sanitize-memory sanitize-threads
+
+sanitize-memory: build/sanitize-memory
+	tests/run_sanitized $(BIN)/python $< address
+
+sanitize-threads: build/sanitize-threads
+	tests/run_sanitized $(BIN)/python $< thread
+
+build/sanitize-memory: SANITIZERS := address,undefined
+build/sanitize-threads: SANITIZERS := thread
+build/sanitize-memory build/sanitize-threads: $(VENV)/.test FORCE
+	$(BIN)/cmake -S . -B $@ -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCREDIBN_SANITIZE=$(SANITIZERS) -DCMAKE_BUILD_TYPE=Debug
+	$(BIN)/cmake --build $@
+
+FORCE:
+
+# Random data of all shapes, for some minutes.
+soak: $(VENV)/.test
+	$(BIN)/python -m benchmarks.soak
 
 # The lock files: what `make demo` installs, all of development, the other programs of bench-peers, and building alone.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

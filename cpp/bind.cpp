@@ -16,6 +16,7 @@ nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>
                              const std::string& engine, const std::vector<std::string>& rules, unsigned n_threads,
                              const nb::object& watch) {
   require(engine == "table" || engine == "descent", "the engine is 'table' or 'descent'");
+  require_threads(n_threads);
   return run([&] {
     const DiscreteProblem problem(table_of(codes, arities, weights), make_score(is_bdeu, parameter),
                                   question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
@@ -43,6 +44,8 @@ nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::
                               const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs,
                               const In<double, 1>& floors, const In<double, 1>& size_penalties, double allowance,
                               unsigned n_threads, const nb::object& watch) {
+  require_threads(n_threads);
+  require(allowance >= 0.0 && std::isfinite(allowance), "the allowance must be finite and not negative");
   const Question question = question_of(n, epsilon, allowed, required, max_parents, edge_costs);
   const int max_size = largest_family(question);
   const Ranks ranks(int(n), max_size);
@@ -52,6 +55,7 @@ nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::
   for (int k = 0; k <= max_size; ++k) {
     const auto& level = set_costs[std::size_t(k)];
     require(level.shape(0) == ranks.choose(int(n), k), "a level of set costs has the wrong length");
+    require_finite(level, "set costs must be finite");
     sets.costs.emplace_back(level.data(), level.data() + level.shape(0));
   }
   const SizeBound bound({floors.data(), floors.data() + n},

@@ -5,6 +5,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,13 +16,50 @@
 
 namespace credibn {
 
+// An array that comes from Python, of this type and number of dimensions, contiguous and aligned: nothing else is
+// taken.
 template <class T, int Dimensions>
-using In = nanobind::ndarray<const T, nanobind::ndim<Dimensions>, nanobind::c_contig, nanobind::device::cpu>;
+struct In : nanobind::ndarray<const T, nanobind::ndim<Dimensions>, nanobind::c_contig, nanobind::device::cpu> {
+  using Base = nanobind::ndarray<const T, nanobind::ndim<Dimensions>, nanobind::c_contig, nanobind::device::cpu>;
+  In() = default;
+  explicit In(const Base& array) : Base(array) {}
+  bool is_aligned() const { return reinterpret_cast<std::uintptr_t>(this->data()) % alignof(T) == 0; }
+};
 template <class T>
 using Out = nanobind::ndarray<nanobind::numpy, T>;
 
 inline void require(bool holds, const char* message) {
   if (!holds) throw nanobind::value_error(message);
+}
+
+inline constexpr std::size_t kMostNodes = 255;
+inline constexpr unsigned kMostThreads = 1024;
+
+inline void require_threads(unsigned n_threads) {
+  require(n_threads >= 1 && n_threads <= kMostThreads, "the core takes 1 to 1024 threads");
+}
+
+template <class Array>
+void require_finite(const Array& values, const char* message) {
+  require(std::all_of(values.data(), values.data() + values.size(), [](double value) { return std::isfinite(value); }),
+          message);
+}
+
+// Those of node v stand from offsets[v] to offsets[v + 1].
+inline void require_offsets(const In<std::int64_t, 1>& offsets, std::size_t n_candidates) {
+  require(offsets.shape(0) >= 2 && offsets.shape(0) <= kMostNodes + 1, "the core takes 1 to 255 nodes");
+  const std::size_t n = offsets.shape(0) - 1;
+  require(offsets(0) == 0 && offsets(n) == std::int64_t(n_candidates) &&
+              std::is_sorted(offsets.data(), offsets.data() + n + 1),
+          "the offsets must run from 0 to the number of candidates");
+}
+
+// The candidates of a search; what each of them says is checked where they are read (Choices).
+inline void require_candidates(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
+                               const In<std::uint64_t, 2>& masks) {
+  require_offsets(offsets, costs.shape(0));
+  require(masks.shape(0) == costs.shape(0), "there must be a mask for each cost");
+  require(masks.shape(1) == (offsets.shape(0) - 1 + 63) / 64, "masks need one word for every 64 nodes");
 }
 
 // An argument that is never converted: narrowing a wider type would wrap around in silence.
@@ -59,3 +99,17 @@ void bind_slices(nanobind::module_& module);
 void bind_subsets(nanobind::module_& module);
 
 }  // namespace credibn
+
+// nanobind sees to everything but the alignment.
+template <class T, int Dimensions>
+struct nanobind::detail::type_caster<credibn::In<T, Dimensions>> {
+  using Array = credibn::In<T, Dimensions>;
+  NB_TYPE_CASTER(Array, make_caster<typename Array::Base>::Name)
+
+  bool from_python(handle source, std::uint8_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<typename Array::Base> caster;
+    if (!caster.from_python(source, flags, cleanup)) return false;
+    value = Array(caster.value);
+    return value.is_aligned();
+  }
+};

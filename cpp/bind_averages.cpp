@@ -21,10 +21,8 @@ struct WeightedRows {
   void check() const {
     require_shape(n(), words());
     require(weights.shape(0) == choices.shape(0), "there must be a weight for each row");
-    require(offsets.shape(0) == n() + 1 && offsets.data()[0] == 0 &&
-                offsets.data()[n()] == std::int64_t(masks.shape(0)) &&
-                std::is_sorted(offsets.data(), offsets.data() + n() + 1),
-            "the offsets must run from 0 to the number of candidates");
+    require_offsets(offsets, masks.shape(0));
+    require(offsets.shape(0) == n() + 1, "the offsets must run from 0 to the number of candidates, for each node");
     for (std::size_t k = 0; k < weights.shape(0); ++k)
       require(weights.data()[k] >= 0.0 && weights.data()[k] <= 1.0, "weights must lie between 0 and 1");
   }

@@ -105,6 +105,7 @@ nb::object group_rows_py(const In<std::int64_t, 1>& offsets, const In<std::uint6
                          const In<std::uint32_t, 2>& choices, unsigned n_threads, const nb::object& callback) {
   const std::size_t n_rows = choices.shape(0), n = choices.shape(1), words = masks.shape(1);
   require_shape(n, words);
+  require_threads(n_threads);
   require(offsets.shape(0) == n + 1 && offsets(0) == 0 && offsets(n) == std::int64_t(masks.shape(0)) &&
               std::is_sorted(offsets.data(), offsets.data() + n + 1),
           "the offsets must run from 0 to the number of candidates");

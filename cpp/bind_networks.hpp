@@ -24,7 +24,7 @@ auto with_width(std::size_t words, const Work& work) {
 }
 
 inline void require_shape(std::size_t n, std::size_t words) {
-  require(n >= 1 && n <= 255, "the core takes 1 to 255 nodes");
+  require(n >= 1 && n <= kMostNodes, "the core takes 1 to 255 nodes");
   require(words == (n + 63) / 64, "masks need one word for every 64 nodes");
 }
 

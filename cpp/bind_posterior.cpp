@@ -13,9 +13,8 @@ nb::object sum_networks_py(const In<std::int64_t, 1>& offsets, const In<double, 
                            const In<std::uint64_t, 1>& masks, bool with_marginals, const nb::object& watch) {
   require(offsets.shape(0) >= 2 && offsets.shape(0) <= LocalSums::kMostNodes + 1, "the core takes 1 to 24 nodes");
   const std::size_t n = offsets.shape(0) - 1;
-  require(offsets(0) == 0 && offsets(n) == std::int64_t(scores.shape(0)) && masks.shape(0) == scores.shape(0),
-          "offsets, scores and masks do not agree");
-  for (std::size_t v = 0; v < n; ++v) require(offsets(v) <= offsets(v + 1), "offsets must not fall");
+  require_offsets(offsets, scores.shape(0));
+  require(masks.shape(0) == scores.shape(0), "there must be a mask for each score");
   const LocalScores local{int(n), offsets.data(), scores.data(), masks.data()};
   try {
     NetworkSumResult found = [&] {

@@ -34,10 +34,11 @@ nanobind::object run(const Work& work) {
 inline Question question_of(std::size_t n, double epsilon, const In<std::uint8_t, 2>& allowed,
                             const In<std::uint8_t, 2>& required, const In<std::int64_t, 1>& max_parents,
                             const In<double, 2>& edge_costs) {
-  require(n >= 1 && n <= 255, "the core takes 1 to 255 variables");
+  require(n >= 1 && n <= kMostNodes, "the core takes 1 to 255 variables");
   require(allowed.shape(0) == n && allowed.shape(1) == n && required.shape(0) == n && required.shape(1) == n &&
               max_parents.shape(0) == n && edge_costs.shape(0) == n && edge_costs.shape(1) == n,
           "constraints and edge costs must have one row and column for each variable");
+  require_finite(edge_costs, "edge costs must be finite");
   return make_question(int(n), epsilon, allowed.data(), required.data(), max_parents.data(), edge_costs.data());
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "bind.hpp"
+#include "bind_collection.hpp"
 #include "depth_first.hpp"
 #include "incumbent.hpp"
 #include "node_order.hpp"
@@ -41,12 +42,8 @@ struct Problem {
 class SearchProblem {
  public:
   SearchProblem(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks) {
-    require(offsets.shape(0) >= 2, "there must be at least one node");
+    require_candidates(offsets, costs, masks);
     const std::size_t n = offsets.shape(0) - 1, m = costs.shape(0), words = masks.shape(1);
-    require(n <= 256, "the core takes 1 to 256 variables");
-    require(offsets(0) == 0 && offsets(n) == std::int64_t(m) && masks.shape(0) == m,
-            "offsets, costs and masks do not agree");
-    for (std::size_t v = 0; v < n; ++v) require(offsets(v) <= offsets(v + 1), "offsets must not fall");
     try {
       if (words <= 1)
         any_ = make<1>(n, offsets, costs, masks, words);
@@ -81,6 +78,8 @@ nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, s
                         const nb::object& callback) {
   return self.with([&](auto& problem) -> nb::object {
     const std::size_t n = std::size_t(problem.choices.n());
+    for (std::size_t k = 0; k < order.shape(0); ++k)
+      require(order(k) >= 0 && order(k) < std::int64_t(n), "the order must hold each node once");
     std::vector<int> start(order.data(), order.data() + order.shape(0));
     std::vector<int> sorted = start;
     std::sort(sorted.begin(), sorted.end());
@@ -104,16 +103,18 @@ nb::object find_network(SearchProblem& self, const In<std::int64_t, 1>& order, s
   });
 }
 
-void require_values(const SearchProblem& self, std::size_t values) {
-  require(values == self.size(), "values must have one entry for each candidate");
+void require_values(const SearchProblem& self, const In<double, 1>& values) {
+  require(values.shape(0) == self.size(), "values must have one entry for each candidate");
+  require_finite(values, "values must be finite");
 }
 
 std::vector<std::int64_t> separate_clusters(SearchProblem& self, const In<double, 1>& values, int max_k,
                                             std::size_t max_rows, double least) {
-  require_values(self, values.shape(0));
+  require_values(self, values);
+  require(max_k >= 1, "max_k must be 1 or more");
   return self.with([&](auto& problem) {
     nb::gil_scoped_release release;
-    return problem.pool.separate_clusters(values.data(), max_k, max_rows, least);
+    return problem.pool.separate_clusters(values.data(), std::min(max_k, problem.choices.n()), max_rows, least);
   });
 }
 
@@ -129,7 +130,7 @@ std::vector<const Row*> rows_of(const P& problem, const In<std::int64_t, 1>& ids
 
 std::vector<std::int64_t> separate_halves(SearchProblem& self, const In<double, 1>& values,
                                           const In<std::int64_t, 1>& ids, std::size_t max_rows, double least) {
-  require_values(self, values.shape(0));
+  require_values(self, values);
   return self.with([&](auto& problem) {
     rows_of(problem, ids);
     nb::gil_scoped_release release;
@@ -229,7 +230,8 @@ std::vector<int> ranks_along_network(SearchProblem& self, const In<std::uint32_t
 template <class Work>
 auto with_plan(SearchProblem& self, const Collection& collection, const In<std::int64_t, 1>& ids,
                const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
-               std::optional<double> limit, Work&& work) {
+               bool by_class, std::optional<double> limit, Work&& work) {
+  require(!limit || !std::isnan(*limit), "the limit must be a number");
   require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
   require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
   return self.with([&](auto& problem) {
@@ -237,7 +239,7 @@ auto with_plan(SearchProblem& self, const Collection& collection, const In<std::
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t v = 0; v < sorted.size(); ++v) require(sorted[v] == int(v), "rank must hold each position once");
     require(rank.size() == std::size_t(problem.choices.n()), "rank must have one entry for each node");
-    require(rank.size() == collection.n(), "the collection is for another number of nodes");
+    require_room(collection, rank.size(), by_class);
     const auto rows = rows_of(problem, ids);
     nb::gil_scoped_release release;
     const DualBound bound = dual_bound(problem.choices, alive.data(), rows, multipliers.data());
@@ -250,9 +252,10 @@ nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64
                 const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
                 bool by_class, std::optional<double> limit, std::optional<std::uint64_t> max_steps, std::size_t first,
                 std::optional<std::size_t> last, unsigned n_threads, const nb::object& watch) {
+  require_threads(n_threads);
   try {
-    const WalkResult result =
-        with_plan(self, collection, ids, multipliers, alive, rank, limit, [&](auto& problem, const auto& plan) {
+    const WalkResult result = with_plan(
+        self, collection, ids, multipliers, alive, rank, by_class, limit, [&](auto& problem, const auto& plan) {
           return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
                                max_steps.value_or(~std::uint64_t(0)), {first, last.value_or(~std::size_t(0))},
                                n_threads, make_watch(watch));
@@ -268,9 +271,10 @@ nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64
 std::size_t count_walk_pieces(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
                               const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive,
                               const std::vector<int>& rank, bool by_class, double limit) {
-  return with_plan(self, collection, ids, multipliers, alive, rank, limit, [&](auto& problem, const auto& plan) {
-    return count_pieces(problem.choices, problem.index, plan, by_class, rank, collection);
-  });
+  return with_plan(self, collection, ids, multipliers, alive, rank, by_class, limit,
+                   [&](auto& problem, const auto& plan) {
+                     return count_pieces(problem.choices, problem.index, plan, by_class, rank, collection);
+                   });
 }
 
 // How to make rows again, and the places of these rows in the list.
@@ -296,14 +300,14 @@ std::vector<std::int64_t> make_rows(SearchProblem& self, const In<std::int64_t, 
 Out<double> row_scores_py(const In<std::int64_t, 1>& offsets, const In<double, 1>& scores,
                           const In<std::uint32_t, 2>& choices, unsigned n_threads) {
   const std::size_t n = choices.shape(1), n_rows = choices.shape(0);
-  require(offsets.shape(0) == n + 1 && offsets(0) == 0 && offsets(n) == std::int64_t(scores.shape(0)) &&
-              std::is_sorted(offsets.data(), offsets.data() + n + 1),
-          "the offsets must run from 0 to the number of candidates");
+  require_offsets(offsets, scores.shape(0));
+  require(offsets.shape(0) == n + 1, "the offsets must run from 0 to the number of candidates, for each node");
+  require_threads(n_threads);
   auto sums = std::make_unique_for_overwrite<double[]>(n_rows);
   {
     nb::gil_scoped_release release;
     constexpr std::size_t kBlock = 1 << 15;
-    const LocalScores local{n, offsets.data(), scores.data()};
+    const NodeScores local{n, offsets.data(), scores.data()};
     StopFlag stop;
     run_tasks((n_rows + kBlock - 1) / kBlock, n_threads, Watch(), stop, [&](std::size_t block, unsigned, PartDone&) {
       for (std::size_t k = block * kBlock, end = std::min(n_rows, k + kBlock); k < end; ++k)
@@ -353,6 +357,7 @@ nb::object rows_from(const Collection& collection, std::size_t first) {
 
 // Choices, costs and sizes in order, and the least cost of what a stop left out of them, infinite if nothing.
 nb::object finish(Collection& collection, unsigned n_threads, const nb::object& callback) {
+  require_threads(n_threads);
   double missing_from;
   SortedRows rows = [&] {
     const Watch watch = make_watch(callback);
@@ -365,8 +370,14 @@ nb::object finish(Collection& collection, unsigned n_threads, const nb::object& 
 }
 
 void know(Collection& collection, double cost, const std::optional<In<std::uint32_t, 1>>& row) {
+  require(!std::isnan(cost), "a cost must be a number");
   require(!row || row->shape(0) == collection.n(), "the row must have one entry for each node");
   collection.know(cost, row ? row->data() : nullptr);
+}
+
+void cut(Collection& collection, double limit) {
+  require(!std::isnan(limit), "the limit must be a number");
+  collection.cut(limit);
 }
 
 nb::object known_row(Collection& collection) {
@@ -383,17 +394,8 @@ void credibn::bind_search(nb::module_& module) {
              nb::arg("n_threads") = 1);
   module.def("rows_in_order", &rows_in_order_py, array("scores"), array("choices"));
   nb::class_<Collection>(module, "Collection")
-      .def(
-          "__init__",
-          [](Collection* self, std::size_t n, std::size_t size_words, double width, double tie,
-             std::optional<std::uint64_t> max_rows, std::optional<std::uint64_t> max_networks,
-             std::optional<std::uint64_t> max_bytes) {
-            new (self) Collection(n, size_words, width, tie,
-                                  Quota{max_rows.value_or(Quota::kNone), max_networks.value_or(Quota::kNone),
-                                        max_bytes.value_or(Quota::kNone)});
-          },
-          nb::arg("n"), nb::arg("size_words"), nb::arg("width"), nb::arg("tie"), nb::arg("max_rows").none(),
-          nb::arg("max_networks").none(), nb::arg("max_bytes").none())
+      .def("__init__", &make_collection, nb::arg("n"), nb::arg("size_words"), nb::arg("width"), nb::arg("tie"),
+           nb::arg("max_rows").none(), nb::arg("max_networks").none(), nb::arg("max_bytes").none())
       .def("know", &know, nb::arg("cost"), nb::arg("row").noconvert().none() = nb::none())
       .def("known_row", &known_row)
       .def("limit", &Collection::limit)
@@ -401,7 +403,7 @@ void credibn::bind_search(nb::module_& module) {
       .def("is_cut", &Collection::is_cut)
       .def("is_full", &Collection::is_full)
       .def("count", &Collection::count)
-      .def("cut", &Collection::cut, nb::arg("limit"))
+      .def("cut", &cut, nb::arg("limit"))
       .def("generation", &Collection::generation)
       .def("take", &take_rows, array("choices"), array("costs"), array("sizes"))
       .def("rows_from", &rows_from, nb::arg("first"))

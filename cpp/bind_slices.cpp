@@ -35,6 +35,11 @@ nb::object join_descent_py(const DiscreteProblem& problem, const In<std::int32_t
   const std::size_t m = nodes.shape(0);
   require(costs.shape(0) == m && masks.shape(0) == m && masks.shape(1) == std::size_t(found.words),
           "candidates need one node, one cost and one mask each");
+  require_finite(costs, "costs must be finite");
+  require_threads(n_threads);
+  const std::size_t n = std::size_t(problem.question.n), last = masks.shape(1) - 1;
+  for (std::size_t k = 0; n % 64 && k < m; ++k)
+    require(masks(k, last) >> (n % 64) == 0, "a mask holds a variable that does not exist");
   found.nodes.assign(nodes.data(), nodes.data() + m);
   found.costs.assign(costs.data(), costs.data() + m);
   found.masks.assign(masks.data(), masks.data() + m * masks.shape(1));
@@ -90,6 +95,8 @@ void credibn::bind_slices(nb::module_& module) {
           "join_table",
           [](const DiscreteProblem& problem, const In<double, 1>& costs, const In<std::uint32_t, 1>& cells,
              unsigned n_threads, const nb::object& watch) {
+            require_finite(costs, "costs must be finite");
+            require_threads(n_threads);
             return run([&] {
               return join_table(problem, costs.data(), costs.shape(0), cells.data(), cells.shape(0), n_threads,
                                 make_watch(watch));

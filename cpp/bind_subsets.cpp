@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "bind.hpp"
+#include "bind_collection.hpp"
 #include "node_order.hpp"
 #include "subset_search.hpp"
 
@@ -69,12 +70,7 @@ double search_width(const In<std::int64_t, 1>& offsets, const In<double, 1>& cos
 
 void check(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
            const In<std::uint8_t, 1>& is_open) {
-  require(offsets.shape(0) >= 2 && offsets.shape(0) <= 257, "the core takes 1 to 256 variables");
-  const std::size_t n = offsets.shape(0) - 1;
-  require(offsets(0) == 0 && offsets(n) == std::int64_t(costs.shape(0)) && masks.shape(0) == costs.shape(0) &&
-              masks.shape(1) == (n + 63) / 64,
-          "offsets, costs and masks do not agree");
-  for (std::size_t v = 0; v < n; ++v) require(offsets(v) <= offsets(v + 1), "offsets must not fall");
+  require_candidates(offsets, costs, masks);
   require(is_open.shape(0) == costs.shape(0), "is_open must have one entry for each candidate");
 }
 
@@ -84,7 +80,8 @@ nb::object search_subsets(const In<std::int64_t, 1>& offsets, const In<double, 1
                           bool by_class, std::optional<std::uint64_t> max_bytes, unsigned n_threads,
                           const nb::object& watch) {
   check(offsets, costs, masks, is_open);
-  require(offsets.shape(0) - 1 == collection.n(), "the collection is for another number of nodes");
+  require_threads(n_threads);
+  require_room(collection, offsets.shape(0) - 1, by_class);
   SearchStatistics statistics;
   const auto run = [&](auto search_with) {
     nb::gil_scoped_release release;

@@ -10,7 +10,7 @@
 
 // The same operations in the same order, so the same bits, on whatever vectors the machine has.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CREDIBN_VECTORS __attribute__((target_clones("default", "avx2")))
 #else
 #define CREDIBN_VECTORS

@@ -1,6 +1,8 @@
 // What both scoring engines are asked and what they answer.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -60,7 +62,8 @@ inline Question make_question(int n, double epsilon, const std::uint8_t* allowed
   Question question;
   question.n = n;
   question.epsilon = epsilon;
-  if (!(epsilon >= 0.0)) throw std::invalid_argument("epsilon must not be negative");
+  if (!(epsilon >= 0.0) || !std::isfinite(epsilon))
+    throw std::invalid_argument("epsilon must be finite and not negative");
   question.edge_costs.assign(edge_costs, edge_costs + std::size_t(n) * std::size_t(n));
   for (int child = 0; child < n; ++child) {
     NodeChoice choice;
@@ -72,8 +75,10 @@ inline Question make_question(int n, double epsilon, const std::uint8_t* allowed
       else if (allowed[cell])
         choice.free.push_back(parent);
     }
-    const std::int64_t room = max_parents[child] - std::int64_t(choice.required.size());
-    if (room < 0) throw std::invalid_argument("a node has more required parents than it may have");
+    const auto n_required = std::int64_t(choice.required.size());
+    const std::int64_t room = std::min<std::int64_t>(max_parents[child], n) - n_required;
+    if (max_parents[child] < n_required)
+      throw std::invalid_argument("a node has more required parents than it may have");
     choice.max_free = int(std::min<std::int64_t>(room, std::int64_t(choice.free.size())));
     question.nodes.push_back(std::move(choice));
   }

@@ -32,6 +32,7 @@ class Choices {
       for (std::size_t k = 0; k < size(v); ++k) {
         if (parents(v, k).test(v) || !parents(v, k).is_subset_of(all))
           throw std::invalid_argument("a parent set holds its own child or an unknown node");
+        if (!std::isfinite(cost(v, k))) throw std::invalid_argument("costs must be finite");
         if (k && cost(v, k) < cost(v, k - 1)) throw std::invalid_argument("candidates must come cheapest first");
       }
     }

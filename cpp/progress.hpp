@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -71,13 +72,14 @@ class PartDone {
 inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watch, StopFlag& stop,
                       const std::function<void(std::size_t index, unsigned worker, PartDone& part)>& task) {
   if (watch && !watch(0.0)) throw Stopped();  // also where the work is over before the first look at the clock
-  const unsigned n_workers = std::max(1u, n_threads);
+  // A worker without a task would only cost a thread.
+  const unsigned n_workers = unsigned(std::clamp<std::size_t>(n_tasks, 1, std::max(1u, n_threads)));
   std::atomic<std::size_t> next{0}, done{0};
   std::vector<PartDone> parts(n_workers);
   std::exception_ptr failure;
   std::mutex mutex;
   std::condition_variable finished;
-  unsigned running = n_workers;
+  unsigned running = 0;
   auto work = [&](unsigned worker) {
     try {
       for (std::size_t i = next++; i < n_tasks; i = next++) {
@@ -104,7 +106,21 @@ inline void run_tasks(std::size_t n_tasks, unsigned n_threads, const Watch& watc
     return reported = std::clamp(sum / double(std::max<std::size_t>(1, n_tasks)), reported, 1.0);
   };
   std::vector<std::thread> threads;
-  for (unsigned worker = 0; worker < n_workers; ++worker) threads.emplace_back(work, worker);
+  threads.reserve(n_workers);
+  try {
+    for (unsigned worker = 0; worker < n_workers; ++worker) {
+      {
+        std::lock_guard lock(mutex);
+        ++running;
+      }
+      threads.emplace_back(work, worker);
+    }
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that run do the work of all.
+    std::lock_guard lock(mutex);
+    --running;
+    if (threads.empty()) throw;
+  }
   bool stopped = false;
   std::exception_ptr watch_failure;
   {

@@ -10,7 +10,7 @@
 namespace credibn {
 
 // Local scores of the candidates of n nodes: those of node v stand from offsets[v] to offsets[v + 1].
-struct LocalScores {
+struct NodeScores {
   std::size_t n;
   const std::int64_t* offsets;
   const double* scores;

@@ -8,8 +8,10 @@
 
 #include <math.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
@@ -36,27 +38,45 @@ inline DiscreteScore make_score(bool is_bdeu, double parameter) {
 
 // How large sums get. |F| of a set is at most N H <= N ln(distinct rows) and, for BDeu, ln(1/a) for each cell,
 // penalties aside. A set that is kept costs at most epsilon more than the required parents alone, and never more than
-// all parents together.
+// all parents together. Sums and products are made in an order of their own, so that the grid, and with it every cost,
+// does not depend on the order of rows and columns.
+inline double sum_in_order(std::vector<double> terms) {
+  std::sort(terms.begin(), terms.end());
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
+}
+
+inline double product_in_order(double start, const std::vector<int>& columns, const std::vector<int>& arities) {
+  std::vector<int> factors;
+  for (int v : columns) factors.push_back(arities[std::size_t(v)]);
+  std::sort(factors.begin(), factors.end());
+  for (int factor : factors) start *= factor;
+  return start;
+}
+
 inline Grid make_grid(const Table& table, const DiscreteScore& score, const Question& question) {
   const double n = double(table.total), n_cells = double(table.n_rows);
-  double set_function = 1.0 + (score.is_bdeu() ? 64.0 * n_cells : 0.0);
-  for (std::uint32_t weight : table.weights) set_function -= weight * std::log(weight / n);
-  double network = 0.0, largest = set_function;
+  std::vector<double> of_rows, of_nodes;
+  for (std::uint32_t weight : table.weights) of_rows.push_back(-(weight * std::log(weight / n)));
+  const double set_function = 1.0 + (score.is_bdeu() ? 64.0 * n_cells : 0.0) + sum_in_order(std::move(of_rows));
+  double largest = set_function;
   for (int child = 0; child < question.n; ++child) {
     const NodeChoice& choice = question.nodes[std::size_t(child)];
-    double fewest = table.arities[std::size_t(child)];
-    for (int v : choice.required) fewest *= table.arities[std::size_t(v)];
-    double most = fewest;
-    for (int v : choice.free) most *= table.arities[std::size_t(v)];
+    const double own = table.arities[std::size_t(child)];
+    const double fewest = product_in_order(own, choice.required, table.arities);
+    const double most = product_in_order(fewest, choice.free, table.arities);
     if (!std::isfinite(fewest)) throw std::invalid_argument("the required parents have too many configurations");
     const double weight = score.is_bdeu() ? 0.0 : 2.0 * score.parameter;
     double cost = 2.0 * set_function + std::min(weight * fewest + question.epsilon, weight * most);
     if (choice.required.empty())
       cost = std::min(cost, n * std::log(fewest) + (weight + 64.0) * fewest + question.epsilon);
-    for (int v = 0; v < question.n; ++v) cost += std::abs(question.edge_cost(v, child));
-    network += cost;
+    std::vector<double> of_edges;
+    for (int v = 0; v < question.n; ++v) of_edges.push_back(std::abs(question.edge_cost(v, child)));
+    of_nodes.push_back(cost + sum_in_order(std::move(of_edges)));
     largest = std::max(largest, set_function + std::min(weight * fewest + question.epsilon, weight * most));
   }
+  const double network = sum_in_order(std::move(of_nodes));
+  if (!std::isfinite(2.0 * std::max(network, largest)))
+    throw std::invalid_argument("the costs are too large for double precision");
   // Terms of a cost: cells of the parents and of the family, two penalties, the edges.
   return Grid(2.0 * std::max(network, largest), 2.0 * n_cells + question.n + 8.0);
 }

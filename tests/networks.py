@@ -76,7 +76,8 @@ def assert_sound(credible):
     for member in found:
         group = by_member.pop(dag_of(member.representative))
         assert member.size == len(group)
-        assert math.isclose(member.weight, sum(masses[dag] for dag in group) / sum(masses.values()), rel_tol=1e-9)
+        weight = sum(masses[dag] for dag in group) / sum(masses.values())
+        assert math.isclose(member.weight, weight, rel_tol=1e-9, abs_tol=1e-300)  # tiny ones have few digits
         assert member.score == member.representative.graph["score"]
         by_member = {dag: other for dag, other in by_member.items() if other is not group}
     assert not by_member

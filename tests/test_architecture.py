@@ -17,6 +17,7 @@ STAGES = {
     "copying": 1,
     "memory": 1,
     "drawing": 1,
+    "release": 1,
     "words": 1,
     "notebook": 2,
     "data": 2,

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from credibn.learning.options import (
 )
 from credibn.learning.score_source import Clock, ScoreSource, open_source
 from credibn.posterior import estimate_posterior
+from credibn.release import release
 from credibn.scores import ScoreTable
 from credibn.scores.scoring import resolve_threads
 from credibn.search import (
@@ -332,7 +332,7 @@ def collect(
         timings=run.clock.timings(),
         settings=settings,
         provenance={
-            "version": version("credibn"),
+            "version": release(),
             "data_fingerprint": scoring.get("data_fingerprint"),
             "n_rows": scoring.get("n_rows"),
             "scores_complete_for": table.epsilon,

@@ -8,13 +8,13 @@ import hashlib
 import inspect
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.release import release
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
 from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
@@ -145,7 +145,7 @@ def _question(problem: ScoringProblem, engine: str, rules: Sequence[str]) -> str
     for array in (problem.allowed, problem.required, problem.max_parents, problem.edge_terms):
         arrays.update(array.tobytes())
     facts = {
-        "version": version("credibn"),
+        "version": release(),
         "data": problem.data.fingerprint,
         "score": [problem.score.name, problem.score.settings(), _code_of(problem.score)],
         "epsilon": problem.epsilon,

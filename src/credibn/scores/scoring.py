@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
 from credibn.memory import MemoryGuard, usable_bytes
+from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.epsilon import resolve_epsilon
@@ -54,8 +54,9 @@ SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 4 << 30
 """The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
+MOST_THREADS = 256
+"""More are of no use, and each costs memory; the result is the same."""
 _MOST_VARIABLES = 255
-_MOST_THREADS = 1024
 _EDGES = Iterable[tuple[str, str] | str]
 
 
@@ -295,15 +296,11 @@ def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: fl
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Return the number of threads: all cores by default."""
+    """Return the number of threads: all cores by default, at most `MOST_THREADS`."""
     if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    chosen = whole_number("n_threads", n_threads, 1)
-    if chosen > _MOST_THREADS:
-        raise OptionError(
-            f"n_threads is {chosen}; it must be at most {_MOST_THREADS}: more than the cores gain nothing"
-        )
-    return chosen
+        n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(n_cores, MOST_THREADS)
+    return min(whole_number("n_threads", n_threads, 1), MOST_THREADS)
 
 
 def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
@@ -342,7 +339,12 @@ def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
 def _parent_limits(problem: ScoringProblem) -> list[int]:
     if problem.n_searched == 0 or not isinstance(problem.score, DiscreteScore):
         return [int(limit) for limit in problem.max_parents]
-    return [int(limit) for limit in _core.parent_limits(**core_arguments(problem))]
+    try:
+        return [int(limit) for limit in _core.parent_limits(**core_arguments(problem))]
+    except ValueError as error:  # sums that no double holds; everything else was checked before
+        raise TooLargeError(
+            f"these scores cannot be computed ({error}); require fewer parents, or use smaller terms of the prior"
+        ) from error
 
 
 def _choose_engine(problem: ScoringProblem, engine: str, n_sets: int) -> str:
@@ -429,7 +431,7 @@ def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate:
         "epsilon": problem.epsilon,
         "n_rows": problem.data.n_rows,
         "data_fingerprint": problem.data.fingerprint,
-        "version": version("credibn"),
+        "version": release(),
         "constraints": problem.constraints.describe(),
         "prior": describe_prior(prior, problem.data.names),
         "score_equivalent": is_set_score and keeps_score_equivalence(problem.edge_terms),

@@ -19,14 +19,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.errors import OptionError
+from credibn.errors import OptionError, TooLargeError
+from credibn.release import release
 from credibn.scores import ScoreTable
 from credibn.work import Workbench
 
@@ -48,6 +48,7 @@ Unit = Literal["classes", "networks"]
 FINISHING = ("sorting", "grouping")
 """The stages in which what was found is put in order. A stop leaves out the worst part of it, not all."""
 _LEAST_TOLERANCE = 1e-12
+_MOST_VARIABLES = 255
 
 
 def _go_on(stage: str, fraction: float) -> bool:
@@ -142,7 +143,7 @@ class SearchProblem:
             content.update(np.ascontiguousarray(array).tobytes())
         quotas = self.max_rows, self.max_networks, self.max_bytes
         asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas
-        return f"search {version('credibn')} {content.hexdigest()} {asked}"
+        return f"search {release()} {content.hexdigest()} {asked}"
 
     @property
     def n_variables(self) -> int:
@@ -315,6 +316,8 @@ def make_problem(
     ------
     OptionError
         When the table was pruned for a smaller epsilon, so that credible networks may be missing from it.
+    TooLargeError
+        When it has more than 255 variables.
 
     Examples
     --------
@@ -322,6 +325,11 @@ def make_problem(
     >>> make_problem(table, epsilon=0.0, unit="networks").costs
     array([2., 3., 2.])
     """
+    if table.n_variables > _MOST_VARIABLES:
+        raise TooLargeError(
+            f"the scores are of {table.n_variables} variables; at most {_MOST_VARIABLES} can be searched, constant "
+            "columns included: choose the columns of interest first"
+        )
     known = table.epsilon
     if known is not None and epsilon > known + tolerance_of(table):
         raise OptionError(

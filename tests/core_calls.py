@@ -1,0 +1,518 @@
+"""Every function that the compiled core exports, with valid arguments: `test_core_border.py` corrupts each of them.
+
+A new export needs an entry in `CALLS`, or a test fails.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from credibn import _core
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How to call a function of the core, and what it must refuse beside what is wrong for every argument."""
+
+    run: Callable[..., Any]
+    """Takes the arguments by name; makes the objects that it needs afresh."""
+    arguments: Callable[[], Arguments]
+    refused: Mapping[str, list[Any]] = field(default_factory=dict)
+    """Values of an argument that are of the right type and wrong all the same."""
+    free: frozenset[tuple[str, int]] = frozenset()
+    """(argument, axis) where another length asks for something else, and is not wrong."""
+    unbounded: frozenset[str] = frozenset()
+    """Arguments that say how long to work: no large value is tried."""
+
+
+def changed(array: np.ndarray, at: Any, value: Any) -> np.ndarray:
+    """A copy with one value changed."""
+    copy = array.copy()
+    copy[at] = value
+    return copy
+
+
+# ----------------------------------------------------------------- scoring
+
+N = 3
+
+
+def scoring_arguments(n: int = N, rows: int = 5) -> Arguments:
+    return {
+        "codes": np.ascontiguousarray(np.arange(n * rows).reshape(n, rows) % 2, dtype=np.uint16),
+        "arities": np.full(n, 2, dtype=np.int64),
+        "weights": np.ones(rows, dtype=np.int64),
+        "is_bdeu": False,
+        "parameter": 1.0,
+        "epsilon": 1.0,
+        "allowed": np.ones((n, n), dtype=np.uint8),
+        "required": np.zeros((n, n), dtype=np.uint8),
+        "max_parents": np.full(n, n - 1, dtype=np.int64),
+        "edge_costs": np.zeros((n, n)),
+    }
+
+
+def discrete_arguments() -> Arguments:
+    return scoring_arguments() | {"engine": "descent", "rules": [], "n_threads": 2, "watch": None}
+
+
+def pruning_arguments() -> Arguments:
+    common = scoring_arguments()
+    names = ("epsilon", "allowed", "required", "max_parents", "edge_costs")
+    return {
+        "set_costs": [np.zeros(1), np.arange(3.0), np.arange(3.0), np.zeros(1)],
+        "n": N,
+        **{name: common[name] for name in names},
+        "floors": np.full(N, -np.inf),
+        "size_penalties": np.zeros(4),
+        "allowance": 0.0,
+        "n_threads": 2,
+        "watch": None,
+    }
+
+
+NOT_FINITE = [float("nan"), float("inf"), -float("inf")]
+THREADS = [0, 1025, 1_000_000]
+QUESTION_REFUSED: dict[str, list[Any]] = {
+    "epsilon": [-1.0, *NOT_FINITE],
+    "max_parents": [changed(np.full(N, 2), 1, -1), changed(np.full(N, 2), 2, -(2**63))],
+    "edge_costs": [changed(np.zeros((N, N)), (0, 1), value) for value in NOT_FINITE],
+}
+TABLE_REFUSED: dict[str, list[Any]] = QUESTION_REFUSED | {
+    "codes": [np.full((N, 5), 2, dtype=np.uint16), np.full((N, 5), 65535, dtype=np.uint16)],
+    "arities": [changed(np.full(N, 2), 1, value) for value in (1, 0, -1, 65536, 2**32 + 2, 2**63 - 1)],
+    "weights": [changed(np.ones(5, dtype=np.int64), 2, value) for value in (0, -1, 2**32, 2**63 - 1, -(2**63))]
+    + [np.full(5, 2**30, dtype=np.int64)],
+    "parameter": [-1.0, 1e308, *NOT_FINITE],
+}
+SCORING = {
+    "score_discrete": Call(
+        _core.score_discrete,
+        discrete_arguments,
+        TABLE_REFUSED | {"engine": ["guess", ""], "rules": [["luck"]], "n_threads": THREADS},
+    ),
+    "parent_limits": Call(_core.parent_limits, scoring_arguments, TABLE_REFUSED),
+    "prune_set_costs": Call(
+        _core.prune_set_costs,
+        pruning_arguments,
+        QUESTION_REFUSED
+        | {
+            "set_costs": [
+                [],
+                pruning_arguments()["set_costs"][:3],
+                [np.zeros(1), np.zeros(3), np.zeros(2), np.zeros(1)],
+                [np.zeros(1), np.array([0.0, np.nan, 0.0]), np.zeros(3), np.zeros(1)],
+                [np.zeros((1, 1))] * 4,
+                [None] * 4,
+            ],
+            "n": [0, 2, 4, 256, 2**40],
+            "allowance": [-1.0, *NOT_FINITE],
+            "n_threads": THREADS,
+        },
+    ),
+}
+
+
+def sliced() -> "_core.DiscreteProblem":
+    return _core.DiscreteProblem(**scoring_arguments(), rules=[])
+
+
+def descent_parts() -> Arguments:
+    problem = sliced()
+    nodes, costs, masks, n_scored = problem.descent_slice(0, len(problem.descent_weights()), None)
+    named = {"nodes": nodes, "costs": costs, "masks": masks, "n_local_scores": n_scored}
+    return {**named, "n_threads": 2, "watch": None}
+
+
+def table_parts() -> Arguments:
+    problem = sliced()
+    costs, cells = problem.table_slice(0, len(problem.table_weights()), None)
+    return {"costs": costs, "cells": cells, "n_threads": 2, "watch": None}
+
+
+SLICES: dict[str, list[Any]] = {"first": [1000, 2**62], "last": [0, 1000, 2**62]}
+SLICED = {
+    "DiscreteProblem": Call(
+        _core.DiscreteProblem,
+        lambda: scoring_arguments() | {"rules": []},
+        TABLE_REFUSED | {"rules": [["luck"]]},
+    ),
+    "DiscreteProblem.descent_weights": Call(lambda: sliced().descent_weights(), dict),
+    "DiscreteProblem.table_weights": Call(lambda: sliced().table_weights(), dict),
+    "DiscreteProblem.descent_slice": Call(
+        lambda **arguments: sliced().descent_slice(**arguments),
+        lambda: {"first": 0, "last": 1, "watch": None},
+        SLICES,
+    ),
+    "DiscreteProblem.table_slice": Call(
+        lambda **arguments: sliced().table_slice(**arguments),
+        lambda: {"first": 0, "last": 1, "watch": None},
+        SLICES,
+    ),
+    "DiscreteProblem.join_descent": Call(
+        lambda **arguments: sliced().join_descent(**arguments),
+        descent_parts,
+        {
+            "nodes": [changed(descent_parts()["nodes"], 0, value) for value in (-1, 3)],
+            "costs": [changed(descent_parts()["costs"], 0, value) for value in NOT_FINITE],
+            "masks": [changed(descent_parts()["masks"], (0, 0), value) for value in (8, 2**63)],
+            "n_threads": THREADS,
+        },
+    ),
+    "DiscreteProblem.join_table": Call(
+        lambda **arguments: sliced().join_table(**arguments),
+        table_parts,
+        {"costs": [changed(table_parts()["costs"], 0, value) for value in NOT_FINITE], "n_threads": THREADS},
+    ),
+}
+
+# ----------------------------------------------------------------- networks
+
+CHAIN = np.array([[[0], [1], [2]], [[0], [1], [3]]], dtype=np.uint64)  # 0 -> 1 -> 2, and a clique
+WIDE = np.zeros((1, 70, 2), dtype=np.uint64)
+WRONG_NETWORKS = [
+    changed(CHAIN, (0, 0, 0), 2),  # a directed cycle
+    changed(CHAIN, (0, 1, 0), 2),  # its own parent
+    changed(CHAIN, (1, 2, 0), 8),  # a node that does not exist
+    changed(CHAIN, (1, 2, 0), 2**64 - 1),
+    np.zeros((1, 256, 4), dtype=np.uint64),
+    np.zeros((1, 70, 1), dtype=np.uint64),
+    np.zeros((1, 3, 2), dtype=np.uint64),
+]
+OTHER_NETWORKS = frozenset({("masks", 0), ("masks", 1)})
+WRONG_RANKS = [np.array(rank) for rank in ([0, 1, 1], [0, 1, 3], [-1, 0, 1], [0, 1, 2**32], [0, 1, -(2**63)])]
+
+
+def rank_and_masks() -> Arguments:
+    return {"masks": CHAIN.copy(), "rank": np.arange(3)}
+
+
+def members(masks: np.ndarray, limit: Any) -> Any:
+    return _core.ClassMembers(masks).next(limit)
+
+
+OFFSETS = np.array([0, 2, 4, 5])
+CHOICES = np.array([[0, 1, 0], [1, 0, 0]], dtype=np.uint32)
+CANDIDATE_MASKS = np.array([[0], [2], [0], [1], [0]], dtype=np.uint64)
+WRONG_OFFSETS = [
+    changed(OFFSETS, 0, 1),
+    changed(OFFSETS, 1, 5),
+    changed(OFFSETS, 1, -1),
+    changed(OFFSETS, 3, 2**40),
+    changed(OFFSETS, 1, 2**63 - 1),
+    changed(OFFSETS, 2, -(2**63)),
+    np.zeros(257, dtype=np.int64),
+]
+WRONG_CHOICES = [changed(CHOICES, (0, 0), 2), changed(CHOICES, (1, 2), 2**32 - 1)]
+
+
+def averaging_arguments() -> Arguments:
+    return {
+        "offsets": OFFSETS.copy(),
+        "masks": CANDIDATE_MASKS.copy(),
+        "choices": CHOICES.copy(),
+        "weights": np.array([0.25, 0.75]),
+        "are_classes": True,
+    }
+
+
+AVERAGING_REFUSED: dict[str, list[Any]] = {
+    "offsets": WRONG_OFFSETS,
+    "masks": [changed(CANDIDATE_MASKS, (0, 0), 1), changed(CANDIDATE_MASKS, (3, 0), 2**63)],
+    "choices": [*WRONG_CHOICES, changed(CHOICES, (0, 0), 1)],  # the last has a cycle
+    "weights": [np.array([0.5, value]) for value in (-0.1, 1.1, *NOT_FINITE)],
+}
+NETWORKS = {
+    "class_forms": Call(
+        _core.class_forms,
+        rank_and_masks,
+        {"masks": WRONG_NETWORKS, "rank": WRONG_RANKS},
+        OTHER_NETWORKS,
+    ),
+    "are_canonical": Call(
+        _core.are_canonical,
+        rank_and_masks,
+        {"masks": WRONG_NETWORKS, "rank": WRONG_RANKS},
+        OTHER_NETWORKS,
+    ),
+    "group_by_class": Call(
+        _core.group_by_class,
+        lambda: {"masks": CHAIN.copy()},
+        {"masks": WRONG_NETWORKS},
+        OTHER_NETWORKS,
+    ),
+    "sample_members": Call(
+        _core.sample_members,
+        lambda: {"masks": CHAIN.copy(), "seed": 1},
+        {"masks": WRONG_NETWORKS},
+        OTHER_NETWORKS,
+    ),
+    "ClassMembers": Call(
+        _core.ClassMembers, lambda: {"masks": CHAIN.copy()}, {"masks": WRONG_NETWORKS}, OTHER_NETWORKS
+    ),
+    "ClassMembers.next": Call(
+        members, lambda: {"masks": CHAIN.copy(), "limit": 100}, {"limit": [0, -1]}, OTHER_NETWORKS
+    ),
+    "average_structure": Call(_core.average_structure, averaging_arguments, AVERAGING_REFUSED),
+    "average_ancestors": Call(_core.average_ancestors, averaging_arguments, AVERAGING_REFUSED),
+    "row_scores": Call(
+        _core.row_scores,
+        lambda: {"offsets": OFFSETS.copy(), "scores": -np.arange(5.0), "choices": CHOICES.copy(), "n_threads": 2},
+        {"offsets": WRONG_OFFSETS, "choices": WRONG_CHOICES, "n_threads": THREADS},
+        frozenset({("choices", 0)}),
+    ),
+    "group_rows": Call(
+        _core.group_rows,
+        lambda: {
+            "offsets": OFFSETS.copy(),
+            "masks": CANDIDATE_MASKS.copy(),
+            "choices": CHOICES.copy(),
+            "n_threads": 2,
+            "watch": None,
+        },
+        {
+            "offsets": WRONG_OFFSETS,
+            "masks": [changed(CANDIDATE_MASKS, (0, 0), 1), changed(CANDIDATE_MASKS, (3, 0), 2**63)],
+            "choices": [*WRONG_CHOICES, changed(changed(CHOICES, (0, 0), 1), (0, 1), 1)],  # the last has a cycle
+            "n_threads": THREADS,
+        },
+        frozenset({("choices", 0)}),
+    ),
+    "rows_in_order": Call(
+        _core.rows_in_order,
+        lambda: {"scores": np.array([-1.0, -2.0]), "choices": CHOICES.copy()},
+        {},
+        frozenset({("choices", 1)}),
+    ),
+    "sum_networks": Call(
+        _core.sum_networks,
+        lambda: {
+            "offsets": OFFSETS.copy(),
+            "scores": np.array([-1.0, -2.0, -1.0, -2.0, -1.0]),
+            "masks": CANDIDATE_MASKS[:, 0].copy(),
+            "with_marginals": True,
+            "watch": None,
+        },
+        {
+            "offsets": [*WRONG_OFFSETS, np.zeros(26, dtype=np.int64), np.array([0, 0, 4, 5])],
+            "scores": [changed(np.zeros(5), 1, value) for value in (*NOT_FINITE, -1e9)],
+            "masks": [changed(CANDIDATE_MASKS[:, 0], 1, value) for value in (1, 8, 2**64 - 1)],
+        },
+    ),
+    "network_sum_bytes": Call(
+        _core.network_sum_bytes,
+        lambda: {"n": 5, "with_marginals": True},
+        {"n": [0, -1, 25, 2**31 - 1]},
+    ),
+}
+
+# ----------------------------------------------------------------- search
+
+COSTS = np.array([1.0, 2.0, 1.0, 2.0, 1.0])
+
+
+def candidates() -> Arguments:
+    return {"offsets": OFFSETS.copy(), "costs": COSTS.copy(), "masks": CANDIDATE_MASKS.copy()}
+
+
+def problem() -> _core.SearchProblem:
+    """Two nodes that may be each other's parent, a third without edges, and one row that forbids the cycle."""
+    made = _core.SearchProblem(**candidates())
+    made.add_cluster([0, 1], 1)
+    return made
+
+
+def collection(n: int = N, size_words: int = 1) -> _core.Collection:
+    return _core.Collection(n, size_words, 10.0, 1e-9, None, None, None)
+
+
+CANDIDATES_REFUSED: dict[str, list[Any]] = {
+    "offsets": [*WRONG_OFFSETS, np.array([0, 0, 4, 5])],
+    "costs": [changed(COSTS, at, value) for at in (0, 4) for value in NOT_FINITE] + [-COSTS],
+    "masks": [
+        changed(CANDIDATE_MASKS, (0, 0), 1),
+        changed(CANDIDATE_MASKS, (3, 0), 8),
+        changed(CANDIDATE_MASKS, (4, 0), 2**63),
+    ],
+}
+WRONG_COLLECTIONS = [collection(2), collection(4), collection(3, 0)]
+COLLECTION = {
+    "n": 3,
+    "size_words": 1,
+    "width": 1.0,
+    "tie": 1e-9,
+    "max_rows": None,
+    "max_networks": None,
+    "max_bytes": None,
+}
+
+
+def multiplied() -> Arguments:
+    return {"ids": np.array([0]), "multipliers": np.array([0.5]), "alive": np.ones(5, dtype=np.uint8)}
+
+
+def walked(given: _core.Collection | None, **arguments: Any) -> Any:
+    """What a walk says and finds; the collection is made afresh unless one is given."""
+    held = collection() if given is FRESH else given
+    answer = problem().walk(collection=held, **arguments)
+    assert held is not None
+    return answer, held.finish(1, None)
+
+
+def searched(given: _core.Collection | None, **arguments: Any) -> Any:
+    held = collection() if given is FRESH else given
+    bound, _ = _core.search_subsets(collection=held, **arguments)
+    assert held is not None
+    return bound, held.finish(1, None)
+
+
+def taken(**rows: Any) -> Any:
+    held = collection()
+    held.take(**rows)
+    return held.finish(1, None)
+
+
+FRESH = collection()
+WRONG_RANK_LISTS = [[0, 1], [0, 1, 1], [0, 1, 3], [-1, 0, 1], [], [0, 1, 2, 3]]
+WRONG_IDS = [np.array([1]), np.array([-1]), np.array([2**62]), np.array([-(2**63)])]
+SEARCH = {
+    "SearchProblem": Call(_core.SearchProblem, candidates, CANDIDATES_REFUSED),
+    "SearchProblem.find_network": Call(
+        lambda **arguments: problem().find_network(**arguments),
+        lambda: {"order": np.array([2, 0, 1]), "seed": 1, "effort": 100, "watch": None},
+        {"order": [np.array(order) for order in ([0, 1, 1], [0, 1, 3], [-1, 0, 1], [2**32, 1, 2], [0, 1, -(2**63)])]},
+        frozenset({("order", 0)}),  # none: random orders
+        frozenset({"effort"}),
+    ),
+    "SearchProblem.rounding": Call(lambda: problem().rounding(), dict),
+    "SearchProblem.ranks_along": Call(
+        lambda row: problem().ranks_along(row),
+        lambda: {"row": np.zeros(3, dtype=np.uint32)},
+        {"row": [np.array(row, dtype=np.uint32) for row in ([2, 0, 0], [1, 1, 0], [0, 0, 2**32 - 1])]},
+    ),
+    "SearchProblem.add_cluster": Call(
+        lambda nodes, k: problem().add_cluster(nodes, k),
+        lambda: {"nodes": [0, 2], "k": 1},
+        {"nodes": [[], [0], [0, 3], [-1, 0], [0, 2**31 - 1]], "k": [0, -1, 2, 2**31 - 1]},
+    ),
+    "SearchProblem.separate_clusters": Call(
+        lambda **arguments: problem().separate_clusters(**arguments),
+        lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_rows": 10, "least": 0.01},
+        {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "max_k": [0, -1]},
+    ),
+    "SearchProblem.separate_halves": Call(
+        lambda **arguments: problem().separate_halves(**arguments),
+        lambda: {
+            "values": np.array([0.5, 0.5, 0.5, 0.5, 1.0]),
+            "ids": np.array([0]),
+            "max_rows": 10,
+            "least": 0.01,
+        },
+        {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "ids": WRONG_IDS},
+        frozenset({("ids", 0)}),
+    ),
+    "SearchProblem.row": Call(lambda id: problem().row(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
+    "SearchProblem.entries": Call(
+        lambda ids, positions: problem().entries(ids, positions),
+        lambda: {"ids": np.array([0]), "positions": np.arange(8)},
+        {"ids": WRONG_IDS, "positions": [changed(np.arange(8), 0, value) for value in (8, -1, 2**63 - 1, -(2**63))]},
+        frozenset({("ids", 0), ("positions", 0)}),
+    ),
+    "SearchProblem.bound": Call(
+        lambda **arguments: problem().bound(**arguments), multiplied, {"ids": WRONG_IDS}, frozenset()
+    ),
+    "SearchProblem.walk": Call(
+        lambda collection, **arguments: walked(collection, **arguments),
+        lambda: (
+            {"collection": FRESH}
+            | multiplied()
+            | {"rank": [0, 1, 2], "by_class": True, "limit": None, "max_steps": None}
+            | {"first": 0, "last": None, "n_threads": 2, "watch": None}
+        ),
+        {
+            "collection": WRONG_COLLECTIONS,
+            "ids": WRONG_IDS,
+            "rank": WRONG_RANK_LISTS,
+            "limit": [float("nan")],
+            "n_threads": THREADS,
+        },
+    ),
+    "SearchProblem.count_walk_pieces": Call(
+        lambda **arguments: problem().count_walk_pieces(**arguments),
+        lambda: {"collection": FRESH} | multiplied() | {"rank": [0, 1, 2], "by_class": True, "limit": 9.0},
+        {
+            "collection": WRONG_COLLECTIONS,
+            "ids": WRONG_IDS,
+            "rank": WRONG_RANK_LISTS,
+            "limit": [float("nan")],
+        },
+    ),
+    "SearchProblem.recipes": Call(
+        lambda ids: problem().recipes(ids),
+        lambda: {"ids": np.array([0])},
+        {"ids": WRONG_IDS},
+        frozenset({("ids", 0)}),
+    ),
+    "SearchProblem.make_rows": Call(
+        lambda recipes: problem().make_rows(recipes),
+        lambda: {"recipes": np.array([0, 1, 2, 0, 1, 1, 1, 1, 0, 2])},
+        {
+            "recipes": [
+                np.array(recipe)
+                for recipe in ([2], [0, 0, 2, 0, 1], [0, 1, 2, 0, 3], [0, 1, 2, 0, -1], [1, 1, 0, 0], [0, 1, 2**62])
+            ]
+        },
+        frozenset({("recipes", 0)}),  # none: no rows
+    ),
+    "search_subsets": Call(
+        lambda collection, **arguments: searched(collection, **arguments),
+        lambda: (
+            candidates()
+            | {"is_open": np.ones(5, dtype=np.uint8), "collection": FRESH, "by_class": True}
+            | {"max_bytes": None, "n_threads": 2, "watch": None}
+        ),
+        CANDIDATES_REFUSED | {"collection": WRONG_COLLECTIONS, "n_threads": THREADS},
+    ),
+    "subset_search_size": Call(
+        _core.subset_search_size,
+        lambda: candidates() | {"is_open": np.ones(5, dtype=np.uint8)},
+        CANDIDATES_REFUSED,
+    ),
+    "Collection": Call(
+        _core.Collection,
+        lambda: dict(COLLECTION),
+        {"n": [0, 256, 2**62], "size_words": [65, 2**61], "width": [-1.0, float("nan")], "tie": [-1.0, *NOT_FINITE]},
+    ),
+    "Collection.know": Call(
+        lambda cost, row: collection().know(cost, row),
+        lambda: {"cost": 1.0, "row": np.zeros(3, dtype=np.uint32)},
+        {"cost": [float("nan")]},
+    ),
+    "Collection.known_row": Call(lambda: collection().known_row(), dict),
+    "Collection.cut": Call(lambda limit: collection().cut(limit), lambda: {"limit": 1.0}, {"limit": [float("nan")]}),
+    "Collection.generation": Call(lambda: collection().generation(), dict),
+    "Collection.take": Call(
+        lambda **arguments: taken(**arguments),
+        lambda: {"choices": CHOICES.copy(), "costs": np.array([2.0, 3.0]), "sizes": np.ones((2, 1), dtype=np.uint64)},
+        {"costs": [np.array([2.0, value]) for value in NOT_FINITE]},
+    ),
+    "Collection.rows_from": Call(
+        lambda first: collection().rows_from(first), lambda: {"first": 0}, {"first": [1, 2**63]}
+    ),
+    "Collection.limit": Call(lambda: collection().limit(), dict),
+    "Collection.best": Call(lambda: collection().best(), dict),
+    "Collection.is_cut": Call(lambda: collection().is_cut(), dict),
+    "Collection.is_full": Call(lambda: collection().is_full(), dict),
+    "Collection.count": Call(lambda: collection().count(), dict),
+    "Collection.finish": Call(
+        lambda **arguments: collection().finish(**arguments),
+        lambda: {"n_threads": 2, "watch": None},
+        {"n_threads": THREADS},
+    ),
+}
+
+CALLS: dict[str, Call] = SCORING | SLICED | NETWORKS | SEARCH
