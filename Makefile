@@ -76,6 +76,17 @@ build/sanitize-memory build/sanitize-threads: $(VENV)/.test FORCE
 
 FORCE:
 
+# Damaged and hostile files and command lines, thousands for each reader.
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz_campaign.py
+
+# Every table of CREDIBN_DATA under limits of time and memory; runs that are killed and go on.
+bench-limits: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.limits
+
+bench-kills: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.kills
+
 # Random data of all shapes, for some minutes.
 soak: $(VENV)/.test
 	$(BIN)/python -m benchmarks.soak

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.random_cases import ENGINES, SECONDS, Case, random_case
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn
@@ -145,6 +146,7 @@ class Sample:
 
 def sample(run: int, folder: Path) -> Sample:
     gc.collect()
+    pa.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Sample(
