@@ -45,6 +45,7 @@ class SlowOnce:
     """A score that notes its process on its first call, and waits there: for tests that kill a worker."""
 
     name = "slow-once"
+    version = "1"
     columns = "discrete"
 
     def __init__(self, file, seconds):
@@ -68,6 +69,7 @@ class PairCosts:
     """A score without bounds: the empirical joint entropy of each set, and a price for its size."""
 
     name = "pair-costs"
+    version = "1"
     columns = "discrete"
 
     def settings(self):
@@ -81,6 +83,7 @@ class LocalCosts:
     """The same as a local score."""
 
     name = "local-costs"
+    version = "1"
     columns = "discrete"
 
     def settings(self):

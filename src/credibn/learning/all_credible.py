@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count, resolve_gap
-from credibn.learning.runs import collect, find, nothing_known, start, within_limits
+from credibn.learning.runs import collect, find, nothing_known, releasing, start, within_limits
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import epsilon_of_ratio, resolve_ratio
 from credibn.scores.priors import StructurePrior
@@ -153,7 +153,7 @@ def learn(
         checkpoint=checkpoint,
         progress=progress,
     )
-    with run.watch.heeding_interrupts():
+    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
         if gap is None:
             assert ratio is not None
             first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)

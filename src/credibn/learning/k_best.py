@@ -14,7 +14,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_networks, count_at_least, expand
 from credibn.errors import OptionError
 from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count
-from credibn.learning.runs import Answer, Run, collect, find, start, why_stopped
+from credibn.learning.runs import Answer, Run, collect, find, releasing, start, why_stopped
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import DEFAULT_BAYES_FACTOR
 from credibn.scores.priors import StructurePrior
@@ -129,7 +129,7 @@ def _k_best(
         checkpoint=checkpoint,
         progress=progress,
     )
-    with run.watch.heeding_interrupts():
+    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
         answer, reason = _grow(run, kind, int(k))
         rows, n_tied = _take(answer, kind, int(k))
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0

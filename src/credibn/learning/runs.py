@@ -1,8 +1,9 @@
 """What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,6 +49,7 @@ __all__ = [
     "collect",
     "find",
     "nothing_known",
+    "releasing",
     "settle",
     "start",
     "why_stopped",
@@ -127,19 +129,20 @@ def start(
     listed = {name: as_lists(value) for name, value in scoring.items()}
     threads = resolve_threads(n_threads)
     bench = open_bench(executor, checkpoint, threads)
-    source = open_source(
-        data,
-        scores,
-        scoring=listed,
-        reading=reading,
-        watch=watch,
-        clock=clock,
-        n_threads=threads,
-        max_bytes=max_bytes,
-        bench=bench,
-    )
-    if posterior_share:
-        estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
+    with releasing(bench, bench is not checkpoint):
+        source = open_source(
+            data,
+            scores,
+            scoring=listed,
+            reading=reading,
+            watch=watch,
+            clock=clock,
+            n_threads=threads,
+            max_bytes=max_bytes,
+            bench=bench,
+        )
+        if posterior_share:
+            estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
     echoed = {
         "data": data,
         "scores": scores,
@@ -284,6 +287,17 @@ def within_limits(
 def why_stopped(run: Run, found: Found) -> str | None:
     """Return what ended the search before its time."""
     return run.watch.reason or "memory_limit" if found.stopped else None
+
+
+@contextmanager
+def releasing(bench: Workbench, is_ours: bool) -> Iterator[None]:
+    """Let go of the folder when something goes wrong: the same call may come again at once."""
+    try:
+        yield
+    except BaseException:
+        if is_ours:
+            bench.close()
+        raise
 
 
 def settle(bench: Workbench, reason: str | None) -> None:

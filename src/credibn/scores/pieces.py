@@ -5,7 +5,6 @@ do not depend on who does the work. The results are put together in the order of
 """
 
 import hashlib
-import inspect
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from credibn.scores.local import LocalScore, score_child
 from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
-from credibn.work import Arrays, GoesOn, Stopped, Work, Workbench, cut_evenly
+from credibn.work import Arrays, GoesOn, Stopped, Work, Workbench, aligned, cut_evenly
 
 __all__ = ["core_arguments", "score_in_pieces"]
 
@@ -102,13 +101,13 @@ def score_in_pieces(
 
 def _descend(arguments: dict[str, Any], piece: tuple[int, int], goes_on: GoesOn) -> Arrays | None:
     """Do a range of the tasks of the descent engine."""
-    found = _core.DiscreteProblem(**arguments).descent_slice(*piece, goes_on)
+    found = _core.DiscreteProblem(**aligned(arguments)).descent_slice(*piece, goes_on)
     return None if found is None else _packed(found)
 
 
 def _count_sets(arguments: dict[str, Any], piece: tuple[int, int], goes_on: GoesOn) -> Arrays | None:
     """Do a range of the tasks of the table engine."""
-    found = _core.DiscreteProblem(**arguments).table_slice(*piece, goes_on)
+    found = _core.DiscreteProblem(**aligned(arguments)).table_slice(*piece, goes_on)
     return None if found is None else {"costs": found[0], "cells": found[1]}
 
 
@@ -139,15 +138,23 @@ def _joined(parts: Sequence[Arrays], name: str) -> NDArray[Any]:
     return np.concatenate([part[name] for part in parts])
 
 
-def _question(problem: ScoringProblem, engine: str, rules: Sequence[str]) -> str:
-    """Name all that the pieces depend on."""
+def _question(problem: ScoringProblem, engine: str, rules: Sequence[str]) -> str | None:
+    """Name all that the pieces depend on; None where that cannot be told."""
+    if _version_of(problem.score) is None:
+        return None
+    kind = type(problem.score)
     arrays = hashlib.sha256()
     for array in (problem.allowed, problem.required, problem.max_parents, problem.edge_terms):
         arrays.update(array.tobytes())
     facts = {
         "version": release(),
         "data": problem.data.fingerprint,
-        "score": [problem.score.name, problem.score.settings(), _code_of(problem.score)],
+        "score": [
+            problem.score.name,
+            problem.score.settings(),
+            f"{kind.__module__}.{kind.__qualname__}",
+            _version_of(problem.score),
+        ],
         "epsilon": problem.epsilon,
         "constraints and prior": arrays.hexdigest(),
         "engine": engine,
@@ -157,11 +164,13 @@ def _question(problem: ScoringProblem, engine: str, rules: Sequence[str]) -> str
     return json.dumps(facts, sort_keys=True, default=repr)
 
 
-def _code_of(score: SetScore | LocalScore) -> str:
-    """Return what is to be seen of the code of a score: pieces of an older one with the same name are not taken."""
-    kind = type(score)
-    try:
-        source = inspect.getsource(kind)
-    except (OSError, TypeError):
-        source = ""
-    return f"{kind.__module__}.{kind.__qualname__} {hashlib.sha256(source.encode()).hexdigest()}"
+def _version_of(score: SetScore | LocalScore) -> str | None:
+    """Return what tells one code of a score from another: the release for our own, else what the score itself says.
+
+    Nobody can see from outside whether a function that a score calls has changed, so without a word from the score
+    nothing is kept.
+    """
+    if type(score).__module__.split(".")[0] == "credibn":
+        return release()
+    told = getattr(score, "version", None)
+    return told if isinstance(told, str) else None

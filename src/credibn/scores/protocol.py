@@ -75,6 +75,9 @@ class NamedScore(Protocol):
 class SetScore(NamedScore, Protocol):
     """A score: any object with these four members.
 
+    A text ``version``, if there is one, tells one code of the score from another: only then is what was scored kept in
+    a checkpoint. Change it with the code.
+
     Examples
     --------
     A score that charges one nat for each pair of neighbours in a set, whatever the data:

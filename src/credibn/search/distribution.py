@@ -7,17 +7,18 @@ others to take. The parts share no network and together hold all, so who does wh
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from credibn.errors import WorkerError
+from credibn.release import release
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
 from credibn.search.parts import Branch, unpack
 from credibn.search.problem import SearchProblem
-from credibn.work import Arrays, GoesOn, Stopped
+from credibn.work import Arrays, GoesOn, Stopped, aligned
 
 __all__ = ["hand_out", "work_on_part"]
 
@@ -37,7 +38,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
         "parts",
         None,
         work_on_part,
-        _for_workers(run.asked_for, bench.n_workers),
+        (release(), _for_workers(run.asked_for, bench.n_workers)),
         parts,
         lambda _: run.asked("branches", run.share_done),
         None if seconds is None else max(0.0, seconds - SECONDS_TO_HAND_IN),
@@ -58,10 +59,20 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
             if not is_stopped:
                 checkpoints.save(lambda: run.state(list(left.values())))
     except Stopped:
-        pass
+        is_stopped = is_stopped or not run.is_stopped
+    if is_stopped and not run.is_stopped:
+        _wait_for_the_end(run)
     if left and not is_stopped:
         checkpoints.save(lambda: run.state(list(left.values())), is_last=True)
     return min([lowest, *(branch.lower for branch in left.values())])
+
+
+def _wait_for_the_end(run: Exploration) -> None:
+    """Where the workers stopped shortly before the time is over, let the watch see that this is why."""
+    seconds = run.asked_for.seconds_left()
+    if seconds is not None and seconds <= 2 * SECONDS_TO_HAND_IN:
+        time.sleep(seconds)
+        run.asked("branches", run.share_done)
 
 
 def _for_workers(problem: SearchProblem, n_workers: int) -> SearchProblem:
@@ -97,13 +108,19 @@ def _take(run: Exploration, found: Arrays) -> None:
     run.statistics.n_steps += n_steps
 
 
-def work_on_part(problem: SearchProblem, part: Arrays, goes_on: GoesOn) -> Arrays:
+def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesOn) -> Arrays:
     """Explore a part for some seconds: the networks found, and the branches that are left."""
+    made_by, problem = common
+    if made_by != release():
+        raise WorkerError(
+            f"a worker has credibn {release()}, and the work comes from {made_by}; install the same there"
+        )
     until = time.monotonic() + SECONDS_PER_PART
-    here = replace(problem, watch=lambda stage, fraction: goes_on(fraction))
+    asked = {**aligned(vars(problem)), "watch": lambda stage, fraction: goes_on(fraction)}
+    here = SearchProblem(**asked)
     collection = new_collection(here)
     run = Exploration(here, collection, cuts_walks=True)
-    branches = run.restore(part)
+    branches = run.restore(aligned(part))
     is_stopped = not run.treat_next(branches)
     while branches and not is_stopped and time.monotonic() < until:
         is_stopped = not run.treat_next(branches)

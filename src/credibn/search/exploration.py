@@ -104,6 +104,7 @@ class Exploration:
         self.share_done = 0.0
         self.share_walked = 0.0  # in the last walk, of its pieces
         self.lowest_cost = -math.inf  # proven at the root: no network costs less
+        self.listed_below = -math.inf  # all networks that cost less were handed in, by a search over subsets
         self.walks_left: list[Branch] = []  # of the branch at hand, where walks are cut
 
     def begin(self) -> list[Branch]:
@@ -121,13 +122,14 @@ class Exploration:
             if not self.treat_next(branches):
                 checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
                 break
-        return min((branch.lower for branch in branches), default=math.inf)
+        return max(self.listed_below, min((branch.lower for branch in branches), default=math.inf))
 
     def treat_next(self, branches: list[Branch]) -> bool:
         """Put what is left of the last branch in its place; tell whether that went to its end."""
-        branch = branches[-1]
+        branch, is_root = branches[-1], not self.rank
         parts = self.treat(branch)
         if self.is_stopped:
+            self.rank = [] if is_root else self.rank  # whoever goes on treats it as the root again
             return False
         branches.remove(branch)
         self.share_done += 0.0 if parts else branch.share
@@ -270,7 +272,8 @@ class Exploration:
         unexplored, _ = search_subsets(self.asked_for, is_open, self.collection)
         self.statistics.is_by_subsets = True
         self.is_stopped = unexplored < math.inf
-        branch.lower = max(branch.lower, unexplored)
+        if self.is_stopped:  # true only with the rows that were just handed in, so no property of the branch
+            self.listed_below = unexplored
         return True
 
     def spread(self, bound: Bound, is_open: Flags) -> tuple[Bound, Flags]:

@@ -13,7 +13,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ import numpy as np
 from credibn.errors import OptionError, WorkerError
 from credibn.work.folder import Arrays, KeptFolder, digest_of
 
-__all__ = ["GoesOn", "Stopped", "Work", "Workbench"]
+__all__ = ["GoesOn", "Stopped", "Work", "Workbench", "aligned"]
 
 GoesOn = Callable[[float], bool]
 """Told the fraction done, says whether to go on."""
@@ -302,21 +302,28 @@ class _Run:
 
     def results(self, executor: Any, keep: Callable[[], None]) -> Iterator[tuple[int, Arrays]]:
         """Yield results until all pieces are done; raise Stopped after the last that was done in time."""
-        n_wanted, counted = 0, 0.0
+        n_wanted, counted, is_stopped = 0, 0.0, False
         try:
             self._ask()
             while self._waiting or self._flying or self._n_known < len(self._pieces):
                 self._waiting[:0] = range(len(self._pieces) - 1, self._n_known - 1, -1)
                 self._n_known = len(self._pieces)
+                if is_stopped:
+                    self._waiting.clear()
                 if n_wanted == 0 or time.monotonic() - counted > _SECONDS_BETWEEN_COUNTS:
                     n_wanted, counted = _IN_FLIGHT * _count_workers(executor), time.monotonic()
                 while self._waiting and len(self._flying) < n_wanted:
                     self._submit(executor, self._waiting.pop())
                 index = self._wait()
                 if index is not None:
-                    yield index, self._result(index)
+                    arrays = self._result(index)
+                    if arrays is not None:
+                        yield index, arrays
+                    is_stopped = is_stopped or arrays is None  # its time is over; others may yet hand in
                 keep()
                 self._ask()
+            if is_stopped:
+                raise Stopped("a piece was stopped before it was done")
         except (BrokenExecutor, Stopped):
             yield from self._done_already()
             raise
@@ -349,7 +356,7 @@ class _Run:
         except queue.Empty:
             return None
 
-    def _result(self, index: int) -> Arrays:
+    def _result(self, index: int) -> Arrays | None:
         future = self._flying.pop(index)
         try:
             arrays = future.result()
@@ -359,9 +366,7 @@ class _Run:
             _explain(error)
             raise
         self._parts.pop(index, None)
-        if arrays is None:
-            raise Stopped("a piece was stopped before it was done")
-        self._n_done += 1
+        self._n_done += arrays is not None
         return arrays
 
     def _done_already(self) -> Iterator[tuple[int, Arrays]]:
@@ -369,7 +374,8 @@ class _Run:
         while not self._landed.empty():
             index = self._landed.get()
             with suppress(Exception):
-                yield index, self._result(index)
+                if (arrays := self._result(index)) is not None:
+                    yield index, arrays
 
 
 @dataclass
@@ -393,9 +399,23 @@ class _Task:
         return self.token
 
 
+def aligned(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with arrays aligned: those that came over a network may stand anywhere in memory.
+
+    Examples
+    --------
+    >>> aligned({"a": np.zeros(3), "b": 1})["b"]
+    1
+    """
+    return {
+        name: np.require(value, requirements=["C", "A"]) if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
+    }
+
+
 def _read_only(arrays: Arrays) -> Arrays:
     """Return views that cannot be changed: what is kept is written later."""
-    views = {name: np.asarray(array).view() for name, array in arrays.items()}
+    views = {name: np.require(array, requirements=["A"]).view() for name, array in arrays.items()}
     for view in views.values():
         view.flags.writeable = False
     return views

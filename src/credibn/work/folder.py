@@ -67,7 +67,8 @@ class KeptFolder:
             raise OptionError(
                 f"{path} is in use by another run that is still going on; wait for it, or give another folder"
             )
-        self._release = weakref.finalize(self, os.close, lock)
+        _HELD.add(lock)
+        self._release = weakref.finalize(self, _let_go, lock)
         for stale in path.glob(".credibn-*.tmp"):
             stale.unlink(missing_ok=True)
 
@@ -109,6 +110,26 @@ class KeptFolder:
 
     def _file(self, name: str, digest: str) -> Path:
         return self.path / f"{name}-{digest[:16]}{_ENDING}"
+
+
+_HELD: set[int] = set()
+"""Descriptors of the locks that this process holds."""
+
+
+def _let_go(lock: int) -> None:
+    if lock in _HELD:
+        _HELD.remove(lock)
+        os.close(lock)
+
+
+def _let_go_of_all() -> None:
+    """Close a forked process's copies of the locks: they would outlive the process that holds them."""
+    for lock in tuple(_HELD):
+        _let_go(lock)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_of_all)
 
 
 def _hold(path: Path) -> int | None:
