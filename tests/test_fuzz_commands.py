@@ -30,7 +30,6 @@ def test_many_commands(tmp_path):
         ["learn", "data.csv", "--max-parents", "a=" + "9" * 5000],
         ["learn", "data.csv", "--memory-limit", "inf"],
         ["learn", "data.csv", "--memory-limit", "1e300"],
-        ["learn", "data.csv", "--threads", "2147483648"],
         ["learn", "data.csv", "--discretise", "a=equal_width:" + "9" * 5000],
         ["edges", "x" * 300],
         ["report", "x" * 300, "-o", "report.html"],

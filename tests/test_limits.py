@@ -19,7 +19,7 @@ from credibn.credible.rows import Rows, group, masks_of
 from credibn.data.sources import reading_until, workspace
 from credibn.errors import TimeLimitError, TooLargeError
 from credibn.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
-from credibn.search import ENGINES, Tally, integer_program, make_problem
+from credibn.search import ENGINES, Tally, exploration, make_problem
 from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import search_subsets
 from credibn.search.problem import FINISHING
@@ -170,10 +170,10 @@ def test_the_best_network_of_a_walk_that_gave_up_is_kept(monkeypatch):
         self.best_row, self.best_cost = row, float(self.costs[self.offsets[:-1] + row].sum())
         self.collection.know(self.best_cost + self.problem.rounding(), row)
 
-    monkeypatch.setattr(integer_program._Run, "improve", poor)
-    monkeypatch.setattr(integer_program, "FIRST_STEPS", 300)
-    monkeypatch.setattr(integer_program, "STEPS_BEFORE_SPREADING", 300)
-    monkeypatch.setattr(integer_program, "MOST_SUBSET_SECONDS", -1.0)
+    monkeypatch.setattr(exploration.Exploration, "improve", poor)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 300)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 300)
+    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
     rng = np.random.default_rng(0)
     data = rng.integers(0, 2, (80, 6))
     data[:, 3] = data[:, 0] ^ (rng.random(80) < 0.2)
@@ -562,7 +562,8 @@ def test_signals_to_the_command_line(long_search, tmp_path, number, moment):
         assert (stdout, stderr) == ("", "stopped; nothing was written\n")
         return
     assert '"stopped_because": "interrupted"' in stdout
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"result.credibn", "summary.json", "report.html"}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written - {"checkpoint"} == {"result.credibn", "summary.json", "run.json", "report.html"}
 
 
 def test_temporary_files_of_reading_are_removed(tmp_path, monkeypatch):

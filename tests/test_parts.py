@@ -201,7 +201,7 @@ def test_workers_find_what_one_search_finds(seed, by_class):
 @pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}, {"max_rows": 10**6}])
 @pytest.mark.parametrize("has_ties", [False, True])
 def test_workers_heed_quotas(quota, has_ties):
-    for seed in range(3):
+    for seed in range(1 if quota.get("max_rows") == 10**6 else 2):
         costs = equivalent_costs(4 if has_ties else 5, np.random.default_rng(seed), has_ties)
         alone = search(costs, 4.0, by_class=True, **quota)
         with ThreadPoolExecutor(2) as executor:
@@ -311,7 +311,7 @@ def test_what_is_kept_of_another_search_is_not_used(tmp_path):
 @pytest.mark.usefixtures("in_many_parts")
 def test_damaged_files_are_not_used(tmp_path):
     costs, kept = equivalent_costs(5, np.random.default_rng(1)), []
-    for n_calls in itertools.count(4):  # up to the first call after which rows are kept too
+    for n_calls in itertools.count(6, 3):  # up to the first call after which rows are kept too
         calls, bench = itertools.count(), Workbench(folder=tmp_path / f"after-{n_calls}")
         bench.seconds_before_keeping = 0.0
         assert search(costs, 4.0, bench=bench, watch=lambda *_, c=calls, n=n_calls: next(c) < n).stopped
@@ -319,7 +319,7 @@ def test_damaged_files_are_not_used(tmp_path):
         kept = sorted((tmp_path / f"after-{n_calls}").glob("*.kept"))
         if len(kept) > 1:
             break
-    for at, path in enumerate(kept):
+    for at, path in enumerate([kept[0], kept[-1]]):
         content = bytearray(path.read_bytes())
         content[len(content) // 2 + at] ^= 0x55
         damaged = tmp_path / f"copy-{at}"

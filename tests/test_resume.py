@@ -37,7 +37,7 @@ def write_noise(path, n_variables, n_rows, seed):
     ("n_variables", "options"),
     [
         (28, ["--bayes-factor", "3"]),
-        (20, ["--bayes-factor", "3", "--max-parents", "1"]),
+        (14, ["--bayes-factor", "3", "--max-parents", "1"]),
     ],
     ids=["classes", "networks"],
 )

@@ -98,15 +98,20 @@ class KeptFolder:
         """Remove what is kept, and the folder with it where nothing else is in there."""
         for path in (*self.path.glob(f"*{_ENDING}"), *self.path.glob(".credibn-*.tmp")):
             path.unlink(missing_ok=True)
-        with suppress(OSError):
-            (self.path / _LOCK).unlink()
         self.close()
-        with suppress(OSError):
-            self.path.rmdir()
 
     def close(self) -> None:
-        """Let go of the folder; what is kept stays."""
+        """Let go of the folder; what is kept stays, and the folder where anything is in there."""
+        if not self._release.alive:
+            return
+        is_empty = not self.is_filled()
+        if is_empty:
+            with suppress(OSError):
+                (self.path / _LOCK).unlink()
         self._release()
+        if is_empty:
+            with suppress(OSError):
+                self.path.rmdir()
 
     def _file(self, name: str, digest: str) -> Path:
         return self.path / f"{name}-{digest[:16]}{_ENDING}"
