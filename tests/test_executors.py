@@ -366,3 +366,20 @@ def test_a_search_on_an_executor_can_be_stopped(processes):
     assert set(rows) <= set(known)
     missing = max(score for row, score in known.items() if row not in set(rows))
     assert missing <= some.unexplored_bound + 1e-9
+
+
+def test_of_a_score_without_a_version_nothing_is_kept(tmp_path):
+    class Changing(PairCosts):
+        version = None
+
+    for score, is_kept in ((Changing(), False), (PairCosts(), True)):
+        bench = Workbench(folder=tmp_path / str(is_kept))
+        bench.seconds_before_keeping = 0.0
+        scoring.score_on(bench, sample_asia(), score=score, max_parents=2, n_threads=1)
+        assert bench.was_begun is is_kept
+        bench.close()
+
+
+def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
+    found = learn(noise(), bayes_factor=150, engine="integer_program", time_limit=3.0, executor=processes)
+    assert (found.complete, found.stopped_because) == (False, "time_limit")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import oracle
-from credibn import _core
+from credibn import _core, learn
+from credibn.errors import OptionError
 from credibn.search import distribution, exploration
 from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
@@ -329,3 +330,44 @@ def test_damaged_files_are_not_used(tmp_path):
         bench = Workbench(folder=damaged)
         assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
         bench.close()
+
+
+def test_a_folder_is_free_after_an_error(tmp_path):
+    data = np.random.default_rng(0).integers(0, 2, (50, 4))
+    with pytest.raises(OptionError) as caught:
+        learn(data, weights="X9", checkpoint=tmp_path / "kept")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        learn(data, checkpoint=tmp_path / "kept", progress=lambda stage, fraction: False)
+    assert learn(data, checkpoint=tmp_path / "kept").complete  # while the errors, and what they refer to, are here
+    assert caught.value.__traceback__ is not None
+    assert interrupted.value.__traceback__ is not None
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_search_stopped_at_its_root_goes_on_from_there(monkeypatch, tmp_path):
+    """A stop in the search over subsets at the root: the bound of that run is not that of the next."""
+    costs = equivalent_costs(5, np.random.default_rng(4))
+    optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))
+    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
+    monkeypatch.setattr(exploration, "FIRST_STEPS", 1)
+    monkeypatch.setattr(exploration, "STAGE", 1)
+    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 1)
+    monkeypatch.setattr(exploration, "CLOSED", -1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(exploration, "search_subsets", lambda *_: (optimum + 2.0, {}))  # stopped; lists nothing here
+        bench = Workbench(folder=tmp_path)
+        bench.seconds_before_keeping = 0.0
+        first = search(costs, 4.0, bench=bench)
+        bench.close()
+    assert first.stopped
+    assert first.unexplored_bound == optimum + 2.0
+    bench, calls = Workbench(folder=tmp_path), itertools.count()
+    second = search(costs, 4.0, bench=bench, watch=lambda *_: next(calls) < 1)
+    bench.close()
+    assert second.stopped
+    assert second.unexplored_bound <= optimum + TOLERANCE
+    bench = Workbench(folder=tmp_path)
+    last = search(costs, 4.0, bench=bench)
+    bench.close()
+    assert last.statistics["is_by_subsets"]
+    assert same_answer(last, search(costs, 4.0))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -485,3 +486,28 @@ def test_tasks_are_cut_into_even_pieces(weights, n_pieces):
     for first, last in cuts:
         heavy = [weight for weight in weights[first:last] if weight > 0.0]
         assert len(heavy) <= 1 or sum(heavy) <= sum(weights) / n_pieces * (1 + 1e-9)
+
+
+def test_a_forked_process_does_not_hold_the_folder(tmp_path):
+    """Workers of a pool outlive a process that is killed, and must not keep others from going on."""
+    bench = Workbench(folder=tmp_path)
+    ours, theirs = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, by later Pythons
+        child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until the other side is closed
+        os._exit(0)
+    os.close(ours)
+    try:
+        bench.close()
+        Workbench(folder=tmp_path).close()
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
+
+
+def test_a_folder_in_which_nothing_is_kept_goes_away(tmp_path):
+    Workbench(folder=tmp_path / "none").close()
+    assert not (tmp_path / "none").exists()
