@@ -10,7 +10,9 @@ import pytest
 import oracle
 from credibn import _core, learn
 from credibn.errors import OptionError
-from credibn.search import distribution, exploration
+from credibn.search import SearchProblem, distribution, exploration
+from credibn.search.checkpoints import Checkpoints
+from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
 from credibn.work import Workbench
@@ -371,3 +373,34 @@ def test_a_search_stopped_at_its_root_goes_on_from_there(monkeypatch, tmp_path):
     bench.close()
     assert last.statistics["is_by_subsets"]
     assert same_answer(last, search(costs, 4.0))
+
+
+def exploration_of(costs):
+    names = tuple(f"v{v}" for v in range(len(costs)))
+    problem = SearchProblem(names, *arrays(costs), 4.0, TOLERANCE, "networks", max_rows=1)
+    return exploration.Exploration(problem, new_collection(problem))
+
+
+def test_what_a_quota_of_a_worker_left_out_is_known():
+    """A worker that keeps its best row only says so, though one row does not fill the quota here."""
+    run = exploration_of(equivalent_costs(3, np.random.default_rng(0)))
+    row = {"choices": np.zeros((1, 3), np.uint32), "costs": np.array([5.0]), "sizes": np.zeros((1, 0), np.uint64)}
+    told = {**run.state([]), **row, "counted": np.zeros(3, np.int64)}
+    distribution._take(run, {**told, "cut": np.array(math.inf)})
+    assert not run.collection.is_cut()
+    distribution._take(run, {**told, "cut": np.array(5.5)})
+    assert run.collection.is_cut()
+    assert run.collection.limit() == 5.5
+
+
+def test_what_a_quota_left_out_before_an_interruption_is_known(tmp_path):
+    row = np.zeros((1, 3), np.uint32), np.array([5.0]), np.zeros((1, 0), np.uint64)
+    before, after = (exploration_of(equivalent_costs(3, np.random.default_rng(0))).collection for _ in range(2))
+    before.take(*row)
+    before.cut(5.5)
+    bench = Workbench(folder=tmp_path)
+    Checkpoints(bench, "question", before).save(dict)
+    assert Checkpoints(bench, "question", after).restore() is not None
+    assert after.is_cut()
+    assert after.count() == 1
+    assert after.limit() == 5.5
