@@ -381,5 +381,7 @@ def test_of_a_score_without_a_version_nothing_is_kept(tmp_path):
 
 
 def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
-    found = learn(noise(), bayes_factor=150, engine="integer_program", time_limit=3.0, executor=processes)
+    table = score_parent_sets(noise(), bayes_factor=150)
+    processes.submit(learn, noise(4)).result()  # a worker has started, however long that takes
+    found = learn(table, bayes_factor=150, engine="integer_program", time_limit=5.0, executor=processes)
     assert (found.complete, found.stopped_because) == (False, "time_limit")
