@@ -41,30 +41,6 @@ def wait_for_the_end(folder, piece, goes_on):
     (Path(folder) / f"ended-{piece}").touch()
 
 
-class SlowOnce:
-    """A score that notes its process on its first call, and waits there: for tests that kill a worker."""
-
-    name = "slow-once"
-    version = "1"
-    columns = "discrete"
-
-    def __init__(self, file, seconds):
-        self.file, self.seconds = str(file), seconds
-
-    def settings(self):
-        return {}
-
-    def set_costs(self, data, sets):
-        try:
-            with open(self.file, "x") as sink:
-                sink.write(str(os.getpid()))
-        except FileExistsError:
-            pass
-        else:
-            time.sleep(self.seconds)
-        return pair_costs(data, sets)
-
-
 class PairCosts:
     """A score without bounds: the empirical joint entropy of each set, and a price for its size."""
 
@@ -77,6 +53,25 @@ class PairCosts:
 
     def set_costs(self, data, sets):
         return pair_costs(data, sets)
+
+
+class SlowOnce(PairCosts):
+    """Notes its process on its first call, and waits there: for tests that kill a worker."""
+
+    name = "slow-once"
+
+    def __init__(self, file, seconds):
+        self.file, self.seconds = str(file), seconds
+
+    def set_costs(self, data, sets):
+        try:
+            with open(self.file, "x") as sink:
+                sink.write(str(os.getpid()))
+        except FileExistsError:
+            pass
+        else:
+            time.sleep(self.seconds)
+        return super().set_costs(data, sets)
 
 
 class LocalCosts:

@@ -20,6 +20,7 @@ from test_integer_program import (
     dag_positions,
     dags_of,
     equivalent_costs,
+    leave_a_gap,
     random_costs,
     search,
 )
@@ -149,13 +150,7 @@ def test_a_solver_that_is_cut_short_costs_no_network(seed, n_iterations, monkeyp
 
 @pytest.mark.parametrize("by_class", [False, True])
 def test_wherever_it_is_stopped_the_answer_says_what_is_known(by_class, monkeypatch):
-    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
-    monkeypatch.setattr(exploration, "FIRST_STEPS", 3)
-    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 3)
-    monkeypatch.setattr(exploration, "STAGE", 1)
-    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(exploration, "BRANCH_ROUNDS", 1)
-    monkeypatch.setattr(exploration, "CLOSED", -1.0)
+    leave_a_gap(monkeypatch)
     costs = equivalent_costs(5, np.random.default_rng(2))
     expected = oracle.credible_dags(5, costs, 5.0 + TOLERANCE)
     optimum = min(oracle.network_cost(dag, costs) for dag in expected)

@@ -35,23 +35,11 @@ def folder(tmp_path):
 # ------------------------------------------------------------------------------------------------- spoiled files
 
 
-@pytest.mark.parametrize("name", FAST)
-def test_spoiled_files(name, tmp_path_factory):
+@pytest.mark.parametrize(("name", "n_examples"), [*((name, 50) for name in FAST), *((name, 8) for name in BY_DUCKDB)])
+def test_spoiled_files(name, n_examples, tmp_path_factory):
     folder = tmp_path_factory.mktemp("spoiled")
 
-    @settings(max_examples=50)
-    @given(number=st.integers(0, 10**6))
-    def spoiled(number):
-        judge(name, spoil(name, Random(f"{name} {number}")), folder)
-
-    spoiled()
-
-
-@pytest.mark.parametrize("name", BY_DUCKDB)
-def test_spoiled_tables(name, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spoiled")
-
-    @settings(max_examples=8)
+    @settings(max_examples=n_examples)
     @given(number=st.integers(0, 10**6))
     def spoiled(number):
         judge(name, spoil(name, Random(f"{name} {number}")), folder)

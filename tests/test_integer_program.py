@@ -93,6 +93,21 @@ def dense_row(problem, row, size):
     return dense, rhs
 
 
+def leave_a_gap(monkeypatch, **changes):
+    """Let the relaxation close no gap and walks give up at once, so that every search must branch."""
+    settings = {
+        "MOST_SUBSET_SECONDS": -1.0,
+        "FIRST_STEPS": 3,
+        "STEPS_BEFORE_SPREADING": 3,
+        "STAGE": 1,
+        "ROOT_ROUNDS": 1,
+        "BRANCH_ROUNDS": 1,
+        "CLOSED": -1.0,
+    }
+    for name, value in (settings | changes).items():
+        monkeypatch.setattr(exploration, name, value)
+
+
 @pytest.mark.parametrize("has_ties", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_networks_equal_brute_force(seed, has_ties):
@@ -128,13 +143,7 @@ def test_classes_equal_brute_force(seed, has_ties):
 @pytest.mark.parametrize("by_subsets", [False, True])
 def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):
     """By branching, or by dynamic programming over what is left open."""
-    monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", 100.0 if by_subsets else -1.0)
-    monkeypatch.setattr(exploration, "FIRST_STEPS", 3)
-    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 3)
-    monkeypatch.setattr(exploration, "STAGE", 1)
-    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(exploration, "BRANCH_ROUNDS", 1)
-    monkeypatch.setattr(exploration, "CLOSED", -1.0)
+    leave_a_gap(monkeypatch, MOST_SUBSET_SECONDS=100.0 if by_subsets else -1.0)
     random = np.random.default_rng(seed)
     costs = equivalent_costs(5, random)
     expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,24 +17,22 @@ from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
 from credibn.work import Workbench
-from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, random_costs, search
+from test_integer_program import (
+    TOLERANCE,
+    arrays,
+    class_of,
+    dags_of,
+    equivalent_costs,
+    leave_a_gap,
+    random_costs,
+    search,
+)
 
 
 @pytest.fixture(params=["branches", "walks"])
 def in_many_parts(request, monkeypatch):
     """Make every search branch, or walk in pieces, and hand back after each part."""
-    for name, value in {
-        "MOST_SUBSET_SECONDS": -1.0,
-        "FIRST_STEPS": 3,
-        "STEPS_BEFORE_SPREADING": 3,
-        "STAGE": 1 if request.param == "branches" else 1000,
-        "MOST_STEPS": 3,
-        "ROOT_ROUNDS": 1,
-        "BRANCH_ROUNDS": 1,
-        "CLOSED": -1.0,
-        "WALK_PARTS": 7,
-    }.items():
-        monkeypatch.setattr(exploration, name, value)
+    leave_a_gap(monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, WALK_PARTS=7)
     monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
 
 
@@ -348,11 +347,7 @@ def test_a_search_stopped_at_its_root_goes_on_from_there(monkeypatch, tmp_path):
     """A stop in the search over subsets at the root: the bound of that run is not that of the next."""
     costs = equivalent_costs(5, np.random.default_rng(4))
     optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))
-    monkeypatch.setattr(exploration, "ROOT_ROUNDS", 1)
-    monkeypatch.setattr(exploration, "FIRST_STEPS", 1)
-    monkeypatch.setattr(exploration, "STAGE", 1)
-    monkeypatch.setattr(exploration, "STEPS_BEFORE_SPREADING", 1)
-    monkeypatch.setattr(exploration, "CLOSED", -1.0)
+    leave_a_gap(monkeypatch, MOST_SUBSET_SECONDS=100.0, FIRST_STEPS=1, STEPS_BEFORE_SPREADING=1)
     with monkeypatch.context() as patch:
         patch.setattr(exploration, "search_subsets", lambda *_: (optimum + 2.0, {}))  # stopped; lists nothing here
         bench = Workbench(folder=tmp_path)
@@ -396,9 +391,11 @@ def test_what_a_quota_left_out_before_an_interruption_is_known(tmp_path):
     before, after = (exploration_of(equivalent_costs(3, np.random.default_rng(0))).collection for _ in range(2))
     before.take(*row)
     before.cut(5.5)
-    bench = Workbench(folder=tmp_path)
-    Checkpoints(bench, "question", before).save(dict)
-    assert Checkpoints(bench, "question", after).restore() is not None
+    problem = replace(
+        exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, bench=Workbench(folder=tmp_path)
+    )
+    Checkpoints(problem, before).save(dict)
+    assert Checkpoints(problem, after).restore() is not None
     assert after.is_cut()
     assert after.count() == 1
     assert after.limit() == 5.5

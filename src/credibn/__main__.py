@@ -1,6 +1,6 @@
 """``python -m credibn``: the command line of this very interpreter."""
 
-from credibn.cli import main
+from credibn_command import main
 
 if __name__ == "__main__":
     main()

@@ -4,9 +4,9 @@ import os
 from numbers import Integral
 from pathlib import Path
 
-from credibn.errors import OptionError
+from credibn.errors import FileFormatError, OptionError
 
-__all__ = ["file_path", "whole_number"]
+__all__ = ["decoded", "file_path", "whole_number"]
 
 
 def file_path(path: object) -> Path:
@@ -50,3 +50,26 @@ def whole_number(name: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OptionError(f"{name} is {value!r}; it must be a whole number, {least} or more")
     return int(value)
+
+
+def decoded(path: object, content: bytes) -> str:
+    r"""Return the text of a file in UTF-8, without a byte order mark.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the line and the bytes that are no text.
+
+    Examples
+    --------
+    >>> decoded("a.txt", b"\xef\xbb\xbfage")
+    'age'
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        found = content[error.start : error.start + 4]
+        raise FileFormatError(
+            f"{path}, line {line}: expected text in UTF-8, found the bytes {found!r}; save the file as UTF-8"
+        ) from error

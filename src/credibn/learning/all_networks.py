@@ -161,8 +161,7 @@ def find_log_total_mass(
     if wanted is None and not _is_cheap(source):
         return None
     try:
-        with watch.heeding_interrupts():
-            found = _posterior(source, False, watch, clock, max_bytes)
+        found = _posterior(source, False, watch, clock, max_bytes)
     except (TimeLimitError, KeyboardInterrupt):
         return None  # the networks found are worth more than their share
     except CredibnError:

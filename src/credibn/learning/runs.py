@@ -212,7 +212,7 @@ def _search(
         bench=run.bench,
     )
     engine = choose_engine(problem, run.engine)
-    with run.clock.stage("search"), run.watch.heeding_interrupts():
+    with run.clock.stage("search"):
         try:
             found, scores = run_search(problem, table, engine)
         except RuntimeError as error:  # the core met a class that the table does not hold as a whole
@@ -224,7 +224,7 @@ def _search(
         if not found.stopped:
             raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
         raise nothing_known(run.watch, "before a network was found")
-    with run.clock.stage("search"), run.watch.heeding_interrupts():
+    with run.clock.stage("search"):
         found, rows = _in_rows(run, table, unit, found, scores)
         if unit == "classes" and table.epsilon is None:
             stray = parent_set_outside(table, rows)

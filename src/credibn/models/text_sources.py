@@ -7,6 +7,7 @@ import io
 import zlib
 from pathlib import Path
 
+from credibn.checks import decoded
 from credibn.errors import FileFormatError
 
 __all__ = ["compressed", "read_text"]
@@ -38,14 +39,7 @@ def read_text(path: Path) -> str:
             content = _expanded(path, content)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path and that the file is whole") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        found = content[error.start : error.start + 4]
-        raise FileFormatError(
-            f"{path}, line {line}: expected text in UTF-8, found the bytes {found!r}; save the file as UTF-8"
-        ) from error
+    text = decoded(path, content)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -18,7 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from os import PathLike
 from typing import Any
 
-from credibn.checks import file_path
+from credibn.checks import decoded, file_path
 from credibn.errors import FileFormatError, OptionError
 
 __all__ = ["Constraints", "edge_of", "find_cycle", "position_of", "read_tiers", "resolve_constraints"]
@@ -233,15 +233,9 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     """
     try:
         content = file_path(path).read_bytes()
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
-    except UnicodeDecodeError as error:
-        at = content.count(b"\n", 0, error.start) + 1
-        found = content[error.start : error.start + 4]
-        raise FileFormatError(
-            f"{path}, line {at}: expected text in UTF-8, found the bytes {found!r}; save the file as UTF-8"
-        ) from error
+    text = decoded(path, content)
     tiers, line_of = list[list[str]](), dict[str, int]()
     for number, line in enumerate(text.split("\n"), start=1):
         listed = _without_comment(line)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from credibn import _core
-from credibn.work import Arrays, Workbench
+from credibn.search.problem import SearchProblem
+from credibn.work import Arrays
 
 __all__ = ["Checkpoints"]
 
@@ -25,14 +26,13 @@ class Checkpoints:
 
     Parameters
     ----------
-    bench : Workbench
-    question : str
-        Names the search: a state that was kept for another one is not used.
+    problem : SearchProblem
+        Has the workbench; a state that was kept for another question is not used.
     collection : Collection
     """
 
-    def __init__(self, bench: Workbench, question: str, collection: "_core.Collection") -> None:
-        self._bench, self._question, self._collection = bench, question, collection
+    def __init__(self, problem: SearchProblem, collection: "_core.Collection") -> None:
+        self._problem, self._bench, self._collection = problem, problem.bench, collection
         self._epoch, self._n_segments, self._n_kept = 0, 0, 0
         self._generation: int | None = None
         self._due = time.monotonic()
@@ -73,18 +73,18 @@ class Checkpoints:
         wanted = slice(0, len(costs) if n_rows is None else n_rows - self._n_kept)
         if len(costs[wanted]):
             rows: Arrays = {"choices": choices[wanted], "costs": costs[wanted], "sizes": sizes[wanted]}
-            self._bench.keep(_STAGE, self._question, _segment(self._epoch, self._n_segments), rows)
+            self._bench.keep(_STAGE, self._problem.question, _segment(self._epoch, self._n_segments), rows)
             self._n_segments += 1
             self._n_kept += len(costs[wanted])
         cut = self._collection.limit() if self._collection.is_cut() else math.inf
         segments = np.array([self._epoch, self._n_segments])
         frontier: Arrays = {**state(), "segments": segments, "cut": np.array(cut)}
-        self._bench.keep(_STAGE, self._question, "frontier", frontier)
+        self._bench.keep(_STAGE, self._problem.question, "frontier", frontier)
         spent = time.monotonic() - begin
         self._due = begin + max(self._bench.seconds_before_keeping, spent / _MOST_OF_THE_TIME)
 
     def _kept(self, name: str) -> Arrays | None:
-        return self._bench.kept(_STAGE, self._question, name)
+        return self._bench.kept(_STAGE, self._problem.question, name) if self._bench.has_folder else None
 
 
 def _segment(epoch: int, at: int) -> str:

@@ -33,7 +33,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
     bench, seconds = run.asked_for.bench, run.asked_for.seconds_left()
     left = dict(enumerate(branches))
     parts = [run.state([branch]) for branch in branches]
-    is_stopped, lowest = False, math.inf
+    is_stopped = False
     done = bench.do(
         "parts",
         None,
@@ -45,7 +45,6 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
     )
     try:
         for index, found in done:
-            lowest = min(lowest, float(found["unexplored"]))
             if found["is_stopped"]:  # out of time or memory: what it has found counts, but the part is not done
                 is_stopped = True
                 _take(run, found)
@@ -64,7 +63,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
         _wait_for_the_end(run)
     if left and not is_stopped:
         checkpoints.save(lambda: run.state(list(left.values())), is_last=True)
-    return min([lowest, *(branch.lower for branch in left.values())])
+    return min((branch.lower for branch in left.values()), default=math.inf)
 
 
 def _wait_for_the_end(run: Exploration) -> None:
@@ -124,7 +123,6 @@ def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesO
     is_stopped = not run.treat_next(branches)
     while branches and not is_stopped and time.monotonic() < until:
         is_stopped = not run.treat_next(branches)
-    lowest = min((branch.lower for branch in branches), default=math.inf) if is_stopped else math.inf
     choices, costs, sizes = collection.rows_from(0)
     return {
         **run.state(branches),
@@ -133,6 +131,5 @@ def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesO
         "sizes": sizes,
         "cut": np.array(collection.limit() if collection.is_cut() else math.inf),
         "is_stopped": np.array(is_stopped),
-        "unexplored": np.array(lowest),
         "counted": np.array([run.statistics.n_branches, run.statistics.n_rounds, run.statistics.n_steps]),
     }

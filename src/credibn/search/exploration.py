@@ -158,7 +158,7 @@ class Exploration:
         if self.walks_left:
             walks, self.walks_left = self.walks_left, []
             return [replace(walk, lower=branch.lower, share=walk.share * branch.share) for walk in walks]
-        if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open, branch)):
+        if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open)):
             return []
         return self.splitter.split(branch, is_open, bound, self.collection.limit(), self.relaxation)
 
@@ -264,7 +264,7 @@ class Exploration:
             max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
         return True
 
-    def enumerate_subsets(self, is_open: Flags, branch: Branch) -> bool:
+    def enumerate_subsets(self, is_open: Flags) -> bool:
         """Hand all networks to the collection by dynamic programming over what is left open, if that is affordable."""
         estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
         if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:

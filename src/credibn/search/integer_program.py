@@ -26,7 +26,7 @@ class IntegerProgram:
         collection = new_collection(problem)
         run = Exploration(problem, collection, cuts_walks=not problem.bench.is_embedded)
         problem.follow(lambda: tally_of(problem, collection, run.lowest_cost))
-        checkpoints = Checkpoints(problem.bench, problem.question, collection)
+        checkpoints = Checkpoints(problem, collection)
         kept = checkpoints.restore()
         branches = run.begin() if kept is None else run.restore(kept)
         if problem.bench.has_executor:

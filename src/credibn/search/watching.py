@@ -74,7 +74,7 @@ class Watch:
 
     def seconds_left(self) -> float | None:
         """Return how long the work may go on; None without a limit."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to go on."""
