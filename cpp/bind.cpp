@@ -25,10 +25,10 @@ nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>
   });
 }
 
-nb::object parent_limits_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
-                            const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
-                            const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
-                            const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs) {
+nb::object plan_scoring_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
+                           const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
+                           const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
+                           const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs) {
   const DiscreteProblem problem(table_of(codes, arities, weights), make_score(is_bdeu, parameter),
                                 question_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
                                 Rules{});
@@ -36,7 +36,7 @@ nb::object parent_limits_py(const In<Code, 2>& codes, const In<std::int64_t, 1>&
   for (const NodeChoice& choice : problem.question.nodes)
     limits.push_back(std::int64_t(choice.required.size()) + choice.max_free);
   const std::size_t n = limits.size();
-  return nb::cast(to_numpy(std::move(limits), {n}));
+  return nb::make_tuple(to_numpy(std::move(limits), {n}), problem.scale.accuracy.tolerance);
 }
 
 nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::size_t n, double epsilon,
@@ -72,7 +72,7 @@ NB_MODULE(_core, module) {
              nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"),
              array("max_parents"), array("edge_costs"), nb::arg("engine"), nb::arg("rules"), nb::arg("n_threads"),
              nb::arg("watch").none());
-  module.def("parent_limits", &parent_limits_py, array("codes"), array("arities"), array("weights"), nb::arg("is_bdeu"),
+  module.def("plan_scoring", &plan_scoring_py, array("codes"), array("arities"), array("weights"), nb::arg("is_bdeu"),
              nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"), array("max_parents"),
              array("edge_costs"));
   module.def("prune_set_costs", &prune_set_costs_py, nb::arg("set_costs"), nb::arg("n"), nb::arg("epsilon"),

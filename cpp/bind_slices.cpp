@@ -44,7 +44,7 @@ nb::object join_descent_py(const DiscreteProblem& problem, const In<std::int32_t
   found.costs.assign(costs.data(), costs.data() + m);
   found.masks.assign(masks.data(), masks.data() + m * masks.shape(1));
   found.n_local_scores = n_local_scores;
-  return run([&] { return join_descent(problem.question, found, n_threads, make_watch(watch)); });
+  return run([&] { return join_descent(problem, found, n_threads, make_watch(watch)); });
 }
 
 nb::object table_slice(const DiscreteProblem& problem, std::size_t first, std::size_t last, const nb::object& watch) {

@@ -59,7 +59,7 @@ template <class Lane>
 class ChildCosts {
  public:
   ChildCosts(const Table& table, const DiscreteScore& score, const Lanes<Lane>& lanes, const std::vector<int>& order,
-             int child, TermCache& terms)
+             int child, TermTables<double>& terms)
       : table_(table),
         lanes_(lanes),
         order_(order),
@@ -193,7 +193,7 @@ class ChildCosts {
   const Code* codes_;
   const int arity_;
   const bool is_bdeu_;
-  TermCache& terms_;
+  TermTables<double>& terms_;
   double configurations_ = 0.0;  // that the terms belong to
   FamilyTerms terms_now_;
   std::map<double, std::unique_ptr<PairTable>> pair_tables_;

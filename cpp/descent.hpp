@@ -29,10 +29,13 @@ struct DescentProblem {
   const Table& table;
   const DiscreteScore score;
   const Grid& grid;
+  const Accuracy& accuracy;
   const Question& question;
   const Rules rules;
   const std::vector<double>& entropy_floors;  // N*H(i | all others)
-  double slack() const { return question.epsilon + grid.allowance(); }
+  // For rule 1 on the way, between two costs; and for bounds, which are off themselves.
+  double epsilon() const { return question.epsilon + 2.0 * accuracy.on_the_way; }
+  double slack() const { return question.epsilon + 4.0 * accuracy.on_the_way; }
 };
 
 template <class Lane>
@@ -283,8 +286,7 @@ class Descent {
     });
     for (const Leaf& leaf : leaves_) {
       const double cost = leaf.sum + constant_cost(to, leaf.position);
-      if (!rules::dominated(cost, leaf.best_subset, problem_.question.epsilon))
-        emit(depth + 1, cost, order_[leaf.position]);
+      if (!rules::dominated(cost, leaf.best_subset, problem_.epsilon())) emit(depth + 1, cost, order_[leaf.position]);
     }
   }
   // What S + l costs beside the sum over its cells.
@@ -332,7 +334,7 @@ class Descent {
       const double cost = counted.cost + constant_cost(level, p), best = std::min(cost, best_subset);
       if (emits) {
         ++found.n_local_scores;
-        if (!rules::dominated(cost, best_subset, problem_.question.epsilon)) emit(depth, cost, v);
+        if (!rules::dominated(cost, best_subset, problem_.epsilon())) emit(depth, cost, v);
       }
       const double credit = counted.tells - edge_cost(v);
       if (is_too_dear(level, p, best_subset) || tells_too_little(level, p, credit) ||
@@ -454,7 +456,7 @@ class Descent {
   const Code* codes_;
   const NodeChoice& choice_;
   const StopFlag& stop_;
-  TermCache terms_;
+  TermTables<double> terms_;
   std::vector<int> order_;
   Lanes<Lane> lanes_;
   SuffixOrder suffixes_;

@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include "descent.hpp"
 #include "progress.hpp"
-#include "subset_index.hpp"
 
 namespace credibn {
 
@@ -97,25 +95,6 @@ inline Candidates descend_tasks(const DescentProblem& problem, const std::vector
   return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
              ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, n_threads, watch)
              : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, n_threads, watch);
-}
-
-// Rule 1 against all candidates of a node; `found` holds those of all tasks, in their order.
-inline Candidates join_descent(const Question& question, const Candidates& found, unsigned n_threads,
-                               const Watch& watch) {
-  const int n = question.n;
-  std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
-  for (std::size_t c = 0; c < found.nodes.size(); ++c) {
-    if (found.nodes[c] < 0 || found.nodes[c] >= n) throw std::invalid_argument("a candidate's node is out of range");
-    by_child[std::size_t(found.nodes[c])].append(found, c);
-  }
-  StopFlag stop;
-  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned, PartDone&) {
-    by_child[child] = drop_dominated(by_child[child], question.epsilon, n, stop);
-  });
-  Candidates all(n);
-  for (const Candidates& part : by_child) all.append(part);
-  all.n_local_scores = found.n_local_scores;
-  return all;
 }
 
 }  // namespace credibn

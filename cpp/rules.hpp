@@ -1,12 +1,14 @@
 // The pruning rules, each a function of its own, in the form that loses no network of cost <= OPT + epsilon.
 //
 // Numbers follow docs/guarantees.md, where each is proven. Costs: lower is better, natural logarithms. `slack` is
-// epsilon plus the rounding allowance of grid.hpp. "P is out" means that no credible network gives node i the parents
+// epsilon plus an allowance for rounding (grid.hpp). "P is out" means that no credible network gives node i the parents
 // P. The source of the plain rules is Liao, Sharma, Cussens & van Beek (Learning All Credible Bayesian Network
 // Structures for Model Averaging), who print several of them with slips; see docs/errata.md.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace credibn {
 
@@ -23,7 +25,7 @@ struct Rules {
 namespace rules {
 
 // Rule 1 (Lemma 1; Teyssier & Koller 2005): P is out if a subset of it costs less by more than epsilon. Strict, so ties
-// stay in; epsilon comes with Grid::tie added, so that ties of the true costs stay in as well.
+// stay in; epsilon comes with Accuracy::pruning added, so that ties of the true costs stay in as well.
 inline bool dominated(double cost, double best_subset_cost, double epsilon) {
   return best_subset_cost + epsilon < cost;
 }
@@ -83,7 +85,8 @@ inline double cell_bound(double n_cells, double log_child_arity) {
 // the proof is superadditivity of ln(Gamma(m + a) / m^m) over whole numbers m; see docs/guarantees.md.)
 inline constexpr double kLargestPriorMass = 1.0 / 3.0;
 inline double mixing_cost(double prior_mass) {
-  return std::log((1.0 + prior_mass) / (4.0 * prior_mass));
+  const double mass = std::max(prior_mass, std::numeric_limits<double>::min());  // a larger mass gives a lower bound
+  return std::log1p(mass) - std::log(mass) - std::log(4.0);
 }
 
 }  // namespace rules

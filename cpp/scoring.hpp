@@ -2,20 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "descent_tasks.hpp"
+#include "exact_costs.hpp"
 #include "lattice.hpp"
 #include "rules.hpp"
 #include "set_costs.hpp"
+#include "subset_index.hpp"
 
 namespace credibn {
 
 // Applies rule 4 to a question about a penalised likelihood. With a prior that rewards edges, a parent can pay its
 // penalty without telling anything, so the rule does not hold.
-inline void limit_parents(Question& question, const Table& table, const DiscreteScore& score, const Grid& grid,
+inline void limit_parents(Question& question, const Table& table, const DiscreteScore& score, const Accuracy& accuracy,
                           const Rules& rules) {
   if (score.is_bdeu() || !rules.configurations) return;
   for (int child = 0; child < question.n; ++child) {
@@ -28,9 +31,9 @@ inline void limit_parents(Question& question, const Table& table, const Discrete
     }
     if (has_reward) continue;
     std::sort(arities.begin(), arities.end());
-    choice.max_free =
-        std::min(choice.max_free, rules::largest_parent_set(arities, score.parameter, table.arities[std::size_t(child)],
-                                                            double(table.total), question.epsilon + grid.allowance()));
+    choice.max_free = std::min(
+        choice.max_free, rules::largest_parent_set(arities, score.parameter, table.arities[std::size_t(child)],
+                                                   double(table.total), question.epsilon + 4.0 * accuracy.on_the_way));
   }
 }
 
@@ -116,20 +119,20 @@ struct DiscreteProblem {
         score(scored),
         question(std::move(asked)),
         rules(used),
-        grid(make_grid(table, score, question)) {
-    for (double& cost : question.edge_costs) cost = grid.round(cost);
-    question.epsilon += grid.tie();
-    limit_parents(question, table, score, grid, rules);
+        scale(ScaleMaker(table, score, question).make()) {
+    for (double& cost : question.edge_costs) cost = scale.grid.round(cost);
+    question.epsilon += scale.accuracy.pruning;
+    limit_parents(question, table, score, scale.accuracy, rules);
   }
   std::vector<double> floors(int first, int last) const {
-    return entropy_floors(table, Terms::entropy(grid, table.total), first, last);
+    return entropy_floors(table, entropy_terms(scale.grid, table.total), first, last);
   }
 
   const Table table;
   const DiscreteScore score;
   Question question;
   const Rules rules;
-  const Grid grid;
+  const Scale scale;
 };
 
 // The descent engine: all tasks, or those of one slice, and what is made of them.
@@ -138,13 +141,39 @@ inline Candidates descend_slice(const DiscreteProblem& problem, std::size_t firs
   const std::vector<DescentTask> tasks = descent_tasks(problem.question);
   if (first >= last || last > tasks.size()) throw std::invalid_argument("there is no such slice of tasks");
   const std::vector<double> floors = problem.floors(tasks[first].child, tasks[last - 1].child + 1);
-  return descend_tasks({problem.table, problem.score, problem.grid, problem.question, problem.rules, floors}, tasks,
-                       first, last, n_threads, watch);
+  return descend_tasks({problem.table, problem.score, problem.scale.grid, problem.scale.accuracy, problem.question,
+                        problem.rules, floors},
+                       tasks, first, last, n_threads, watch);
+}
+// `found` holds the candidates of all tasks, in their order. Rule 1 leaves few of them; these get their exact costs,
+// and rule 1 decides once more.
+inline Candidates join_descent(const DiscreteProblem& problem, const Candidates& found, unsigned n_threads,
+                               const Watch& watch) {
+  const int n = problem.question.n;
+  std::vector<Candidates> by_child(static_cast<std::size_t>(n), Candidates(n));
+  for (std::size_t c = 0; c < found.nodes.size(); ++c) {
+    if (found.nodes[c] < 0 || found.nodes[c] >= n) throw std::invalid_argument("a candidate's node is out of range");
+    by_child[std::size_t(found.nodes[c])].append(found, c);
+  }
+  const double epsilon = problem.question.epsilon, on_the_way = epsilon + 2.0 * problem.scale.accuracy.on_the_way;
+  StopFlag stop;
+  std::vector<std::unique_ptr<ExactCosts>> workers(std::max(1u, n_threads));
+  run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned w, PartDone&) {
+    if (!workers[w])
+      workers[w] = std::make_unique<ExactCosts>(problem.table, problem.score, problem.scale.grid, problem.question);
+    by_child[child] = drop_dominated(by_child[child], on_the_way, n, stop);
+    workers[w]->recompute(by_child[child], stop);
+    by_child[child] = drop_dominated(by_child[child], epsilon, n, stop);
+  });
+  Candidates all(n);
+  for (const Candidates& part : by_child) all.append(part);
+  all.n_local_scores = found.n_local_scores;
+  return all;
 }
 inline Candidates descend(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
   const std::size_t n_tasks = descent_tasks(problem.question).size();
-  return join_descent(problem.question, descend_slice(problem, 0, n_tasks, n_threads, stage_of(watch, 0.0, 0.98)),
-                      n_threads, stage_of(watch, 0.98, 0.02));
+  return join_descent(problem, descend_slice(problem, 0, n_tasks, n_threads, stage_of(watch, 0.0, 0.98)), n_threads,
+                      stage_of(watch, 0.98, 0.02));
 }
 
 // The table engine, likewise.
@@ -152,14 +181,14 @@ inline SetSlice count_slice(const DiscreteProblem& problem, std::size_t first, s
   const int max_size = largest_family(problem.question);
   const std::vector<SetTask> tasks = set_tasks(problem.question.n, max_size);
   if (first >= last || last > tasks.size()) throw std::invalid_argument("there is no such slice of tasks");
-  return count_slice(problem.table, problem.score, problem.grid, max_size, tasks, first, last, watch);
+  return count_slice(problem.table, problem.score, problem.scale.grid, max_size, tasks, first, last, watch);
 }
 inline Candidates sweep_sets(const DiscreteProblem& problem, const Ranks& ranks, const SetCosts& sets,
                              unsigned n_threads, const Watch& watch) {
   const std::vector<double> floors = problem.floors(0, problem.question.n);
   const DiscreteBound bound(problem.table, problem.score, problem.rules, sets, floors);
-  return sweep_lattices(problem.question, sets, ranks, problem.question.epsilon + problem.grid.allowance(), bound,
-                        n_threads, watch);
+  return sweep_lattices(problem.question, sets, ranks,
+                        problem.question.epsilon + 4.0 * problem.scale.accuracy.on_the_way, bound, n_threads, watch);
 }
 inline Candidates join_table(const DiscreteProblem& problem, const double* costs, std::size_t n_costs,
                              const std::uint32_t* cells, std::size_t n_cells, unsigned n_threads, const Watch& watch) {
@@ -172,8 +201,8 @@ inline Candidates join_table(const DiscreteProblem& problem, const double* costs
 inline Candidates score_with_table(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
   const int max_size = largest_family(problem.question);
   const Ranks ranks(problem.question.n, max_size);
-  const SetCosts sets =
-      count_sets(problem.table, problem.score, problem.grid, ranks, max_size, n_threads, stage_of(watch, 0.0, 0.9));
+  const SetCosts sets = count_sets(problem.table, problem.score, problem.scale.grid, ranks, max_size, n_threads,
+                                   stage_of(watch, 0.0, 0.9));
   return sweep_sets(problem, ranks, sets, n_threads, stage_of(watch, 0.9, 0.1));
 }
 

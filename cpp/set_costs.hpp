@@ -32,6 +32,7 @@ class SetCounter {
         max_size_(max_size),
         take_(take),
         stop_(stop),
+        grid_(grid),
         terms_(score, grid, table.total),
         levels_(std::size_t(max_size) + 1, Level(lanes, table)) {
     for (int v = 0; v < table.n_columns; ++v)
@@ -47,7 +48,7 @@ class SetCounter {
       materialise(t + 1);
     }
     if (task.scores_children) {
-      if (depth == 0) take_(members_, 0, terms_.constant(1.0) - terms_.of(1.0)(table_.total), 1);
+      if (depth == 0) take_(members_, 0, set_function(1.0, terms_.of(1.0)(table_.total)), 1);
       score_children(depth);
     }
     for (int v = task.first; v < task.last; ++v) {
@@ -114,17 +115,21 @@ class SetCounter {
     for (int v = level.last + 1; v < table_.n_columns; ++v) {
       const auto i = std::size_t(v);
       const double configurations = level.configurations * table_.arities[i];
-      const Terms& term = terms_.of(configurations);
+      const FineTerms& term = terms_.of(configurations);
       n_cells_ = level.dropped;
-      const double sum =
-          (lanes_.is_wide(i) ? sum_wide(level, i, term) : sum_narrow(level, i, term)) + double(level.dropped) * term(1);
+      const std::int64_t sum = (lanes_.is_wide(i) ? sum_wide(level, i, term) : sum_narrow(level, i, term)) +
+                               std::int64_t(level.dropped) * term(1);
       members_[depth] = v;
-      take_(members_, depth + 1, terms_.constant(configurations) - sum, n_cells_);
+      take_(members_, depth + 1, set_function(configurations, sum), n_cells_);
     }
   }
 
-  double sum_narrow(const Level& level, std::size_t i, const Terms& term) {
-    double sum = 0.0;
+  double set_function(double configurations, std::int64_t sum) const {
+    return terms_.constant(configurations) - grid_.from_fine(sum);
+  }
+
+  std::int64_t sum_narrow(const Level& level, std::size_t i, const FineTerms& term) {
+    std::int64_t sum = 0;
     for (std::size_t c = 0; c < level.counts.n_cells(); ++c) {
       const Lane* sums = level.counts.sums(c, 0);
       std::uint64_t rest = *level.counts.totals(c);
@@ -139,9 +144,9 @@ class SetCounter {
     return sum;
   }
 
-  double sum_wide(const Level& level, std::size_t i, const Terms& term) {
+  std::int64_t sum_wide(const Level& level, std::size_t i, const FineTerms& term) {
     const Code* codes = table_.column(int(i));
-    double sum = 0.0;
+    std::int64_t sum = 0;
     wide_counts_.resize(std::size_t(table_.arities[i]), 0);
     for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
       const Row *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
@@ -162,7 +167,8 @@ class SetCounter {
   const int max_size_;
   const Take& take_;
   const StopFlag& stop_;
-  TermCache terms_;
+  const Grid grid_;
+  TermTables<std::int64_t> terms_;
   std::vector<Level> levels_;
   int last_wide_ = -1;  // while a wide column may still come, rows are needed at every set
   int members_[256] = {};

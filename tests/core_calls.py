@@ -95,7 +95,7 @@ SCORING = {
         discrete_arguments,
         TABLE_REFUSED | {"engine": ["guess", ""], "rules": [["luck"]], "n_threads": THREADS},
     ),
-    "parent_limits": Call(_core.parent_limits, scoring_arguments, TABLE_REFUSED),
+    "plan_scoring": Call(_core.plan_scoring, scoring_arguments, TABLE_REFUSED),
     "prune_set_costs": Call(
         _core.prune_set_costs,
         pruning_arguments,

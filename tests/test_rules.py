@@ -36,7 +36,8 @@ each_case = pytest.mark.parametrize(
 def evaluate(table, rules, engine, n_threads=1, **options):
     """The candidates, as a set of (node, cost, mask), and the number of local scores evaluated for them."""
     problem = scoring._make_problem(table.dataset(), **options)
-    nodes, costs, masks, n_scored = scoring._run(problem, scoring._estimate(problem, engine), n_threads, None, rules)
+    scored = scoring._run(problem, scoring._estimate(problem, engine), n_threads, None, rules)
+    nodes, costs, masks, n_scored = scored.candidates
     found = set(zip(nodes.tolist(), costs.tolist(), map(tuple, masks.tolist()), strict=True))
     assert len(found) == len(nodes)
     return found, n_scored

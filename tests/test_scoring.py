@@ -917,7 +917,7 @@ def n_evaluated(data, rules, engine, **options):
 
 def evaluate(data, rules, engine, **options):
     problem = scoring._make_problem(data, **options)
-    return scoring._run(problem, scoring._estimate(problem, engine), 1, None, rules)
+    return scoring._run(problem, scoring._estimate(problem, engine), 1, None, rules).candidates
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 7, 20, 100])

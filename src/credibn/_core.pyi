@@ -22,7 +22,7 @@ def score_discrete(
     n_threads: int,
     watch: Watch,
 ) -> Candidates | None: ...
-def parent_limits(
+def plan_scoring(
     codes: NDArray[np.uint16],
     arities: NDArray[np.int64],
     weights: NDArray[np.int64],
@@ -33,7 +33,7 @@ def parent_limits(
     required: NDArray[np.uint8],
     max_parents: NDArray[np.int64],
     edge_costs: NDArray[np.float64],
-) -> NDArray[np.int64]: ...
+) -> tuple[NDArray[np.int64], float]: ...
 def prune_set_costs(
     set_costs: Sequence[NDArray[np.float64]],
     n: int,

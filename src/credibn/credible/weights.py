@@ -65,11 +65,18 @@ def weigh(table: ScoreTable, rows: Rows, prior: Prior) -> WeightedRows:
         return _with_structure_prior(table, rows, prior)
     if not isinstance(prior, str) or prior not in ("networks", "classes"):
         raise OptionError(f'prior is {prior!r}; give "networks", "classes" or a structure prior such as EdgePenalty(1)')
+    gaps = _gaps(rows)
     if prior == "networks":
-        return WeightedRows(rows, shares(rows.scores + rows.log_sizes))
+        return WeightedRows(rows, shares(gaps + rows.log_sizes))
     if rows.class_of is None:
-        return WeightedRows(rows, shares(rows.scores))
-    return WeightedRows(rows, shares(rows.scores - np.log(np.bincount(rows.class_of))[rows.class_of]))
+        return WeightedRows(rows, shares(gaps))
+    return WeightedRows(rows, shares(gaps - np.log(np.bincount(rows.class_of))[rows.class_of]))
+
+
+def _gaps(rows: Rows) -> NDArray[np.float64]:
+    """Return the scores less the best, before anything small is added to what may be large."""
+    gaps: NDArray[np.float64] = rows.scores - rows.scores.max()
+    return gaps
 
 
 def _with_structure_prior(table: ScoreTable, rows: Rows, prior: StructurePrior) -> WeightedRows:
@@ -86,7 +93,7 @@ def _with_structure_prior(table: ScoreTable, rows: Rows, prior: StructurePrior) 
         candidates = parent_positions(table.masks[table.offsets[node] : table.offsets[node + 1]])
         of_candidates = np.array([math.fsum(terms[parents, node]) for parents in candidates])
         log_priors += of_candidates[rows.choices[:, node]]
-    return WeightedRows(rows, shares(rows.scores + rows.log_sizes + log_priors))
+    return WeightedRows(rows, shares(_gaps(rows) + rows.log_sizes + log_priors))
 
 
 def log_sum(logs: NDArray[np.float64]) -> float:

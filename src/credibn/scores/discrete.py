@@ -4,8 +4,8 @@ With n_c the count of a seen cell c of the set S and r_v the number of states of
 
 - penalised likelihood: ``F(S) = N ln N - sum_c n_c ln n_c + w * prod r_v``, with ``w = ln(N)/2`` for BIC (Schwarz
   1978) and ``w = 1`` for AIC (Akaike 1974);
-- BDeu (Buntine 1991; Heckerman, Geiger & Chickering 1995): ``F(S) = -sum_c [lnGamma(a + n_c) - lnGamma(a)]`` with
-  ``a = equivalent_sample_size / prod r_v``.
+- BDeu (Buntine 1991; Heckerman, Geiger & Chickering 1995): ``F(S) = N ln(ess) - sum_c [lnGamma(a + n_c) - lnGamma(a)]``
+  with ``ess = equivalent_sample_size`` and ``a = ess / prod r_v``.
 
 The compiled core counts and prunes these scores by itself; `set_costs` here is the same function for the few sets
 that a person asks for, and the twin that the core is tested against.
@@ -22,6 +22,10 @@ from credibn.errors import DataError, OptionError
 from credibn.scores.protocol import DataView
 
 __all__ = ["AIC", "BIC", "BDeu", "DiscreteScore"]
+
+LEAST_SAMPLE_SIZE, LARGEST_SAMPLE_SIZE = 1e-300, 1e300
+"""For these the error of the scores is bounded (docs/guarantees.md, "Numbers")."""
+_FACTORS = 64
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class BDeu:
     Parameters
     ----------
     equivalent_sample_size : float
-        How many rows the prior is worth, spread evenly over the cells; positive.
+        How many rows the prior is worth, spread evenly over the cells; between 1e-300 and 1e300.
 
     Examples
     --------
@@ -110,9 +114,10 @@ class BDeu:
     def __post_init__(self) -> None:
         value = self.equivalent_sample_size
         is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value <= 0:
+        if not is_number or not LEAST_SAMPLE_SIZE <= value <= LARGEST_SAMPLE_SIZE:
             raise OptionError(
-                f"the equivalent sample size is {value!r}; it must be a finite number above 0 (1 is usual)"
+                f"the equivalent sample size is {value!r}; it must be a number between {LEAST_SAMPLE_SIZE} and "
+                f"{LARGEST_SAMPLE_SIZE} (1 is usual)"
             )
         object.__setattr__(self, "equivalent_sample_size", float(value))
 
@@ -132,13 +137,34 @@ class BDeu:
 
     def set_costs(self, data: DataView, sets: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return F of each row of `sets`."""
+        size = self.equivalent_sample_size
         costs = []
         for members in sets:
-            mass = self.equivalent_sample_size / _configurations(data, members)
-            costs.append(
-                math.fsum(math.lgamma(mass) - math.lgamma(mass + n) for n in _cell_counts(data, members).tolist())
-            )
+            configurations = _configurations(data, members)
+            counts = _cell_counts(data, members).tolist()
+            costs.append(-math.fsum(_log_rising(size, configurations, n) for n in counts))
         return np.array(costs, dtype=np.float64)
+
+
+def _log_rising(size: float, configurations: float, n: int) -> float:
+    """Return the sum of ln((a + j) / size) over j < n, a = size / configurations, without cancellation.
+
+    Some factors one by one, the rest by Stirling's series.
+    """
+    mass = size / configurations
+    n_factors = min(n, _FACTORS)
+    head = [-math.log(configurations), *(math.log(mass + j) - math.log(size) for j in range(1, n_factors))]
+    base, left = mass + n_factors, n - n_factors
+    if left == 0:
+        return math.fsum(head)
+    x = base + left
+    rest = (left * (math.log(x / size) - 1.0), (base - 0.5) * math.log1p(left / base), _stirling(x), -_stirling(base))
+    return math.fsum([*head, *rest])
+
+
+def _stirling(x: float) -> float:
+    """Return what ln Gamma(x) exceeds (x - 1/2) ln x - x + ln(2 pi) / 2 by, for x >= 64."""
+    return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x * x)) / (x * x)) / (x * x)) / x
 
 
 DiscreteScore = BIC | AIC | BDeu

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalScore", "score_child", "score_local"]
 
 _TIE = 1e-12
-_SETS_PER_LOOK = 64
 """How far, relative to a cost, equal costs may differ by rounding."""
+_SETS_PER_LOOK = 64
 
 
 @runtime_checkable
@@ -43,7 +43,10 @@ class LocalScore(NamedScore, Protocol):
     """
 
     def local_cost(self, data: DataView, node: int, parents: tuple[int, ...]) -> float:
-        """Return the cost (lower is better) of the node with these parents, all as column positions."""
+        """Return the cost (lower is better) of the node with these parents, all as column positions.
+
+        An infinite cost rules the parent set out.
+        """
 
 
 def score_local(
@@ -89,10 +92,16 @@ def score_child(
             n_scored += 1
             if n_scored % _SETS_PER_LOOK == 0 and not goes_on(size / (most + 1)):
                 return None
-            if not least + problem.epsilon + _TIE * abs(cost) < cost:
+            if cost < math.inf and not least + problem.epsilon + _TIE * abs(cost) < cost:
                 costs.append(cost)
                 masks.append(sum(1 << v for v in parents))
         best = larger
+    if not costs:
+        name = problem.data.names[int(problem.searched[child])]
+        raise DataError(
+            f"score {score.name!r} is inf for every parent set that {name!r} may have, so there is no network; let "
+            "local_cost be finite for one of them, or allow more parents"
+        )
     packed = b"".join(mask.to_bytes(8 * words, "little") for mask in masks)
     rows: NDArray[np.uint64] = np.frombuffer(packed, dtype=np.uint64).reshape(-1, words)
     return np.full(len(costs), child, dtype=np.int32), np.array(costs, dtype=np.float64), rows, n_scored

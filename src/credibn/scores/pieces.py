@@ -16,7 +16,7 @@ from credibn import _core
 from credibn.release import release
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
-from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
+from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 from credibn.work import Arrays, GoesOn, Stopped, Work, Workbench, aligned, cut_evenly
@@ -57,7 +57,8 @@ def score_in_pieces(
     n_threads: int,
     watch: GoesOn | None,
     time_left: float | None,
-) -> Candidates | None:
+    tolerance: float | None,
+) -> Scored | None:
     """Return the candidates, scored on a workbench; None if `watch` asked to stop or the time is over."""
     goes_on = watch or (lambda fraction: True)
     question = _question(problem, engine, rules)
@@ -82,7 +83,8 @@ def score_in_pieces(
 
     try:
         if engine == "local":
-            return join_candidates([_unpacked(part) for part in do(_score_child, problem, range(problem.n_searched))])
+            by_child = [_unpacked(part) for part in do(_score_child, problem, range(problem.n_searched))]
+            return Scored(join_candidates(by_child), tolerance)
         if engine == "sets":
             assert isinstance(problem.score, SetScore)
             sizes = [block.n_sets for block in set_blocks(problem, problem.score)]
@@ -92,9 +94,11 @@ def score_in_pieces(
         whole = _core.DiscreteProblem(**arguments)
         if engine == "descent":
             parts = do(_descend, arguments, cut_evenly(whole.descent_weights().tolist(), _PIECES))
-            return whole.join_descent(*join_candidates([_unpacked(p) for p in parts]), n_threads, goes_on_joining)
-        parts = do(_count_sets, arguments, cut_evenly(whole.table_weights().tolist(), _PIECES))
-        return whole.join_table(_joined(parts, "costs"), _joined(parts, "cells"), n_threads, goes_on_joining)
+            found = whole.join_descent(*join_candidates([_unpacked(p) for p in parts]), n_threads, goes_on_joining)
+        else:
+            parts = do(_count_sets, arguments, cut_evenly(whole.table_weights().tolist(), _PIECES))
+            found = whole.join_table(_joined(parts, "costs"), _joined(parts, "cells"), n_threads, goes_on_joining)
+        return None if found is None else Scored(found, tolerance)
     except Stopped:
         return None
 

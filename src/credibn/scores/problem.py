@@ -7,7 +7,7 @@ The engines see the other columns only, in order; `ScoringProblem.widen` puts th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,18 @@ from credibn.scores.constraints import Constraints
 from credibn.scores.local import LocalScore
 from credibn.scores.protocol import SetScore
 
-__all__ = ["Candidates", "ScoringProblem", "join_candidates"]
+__all__ = ["Candidates", "Scored", "ScoringProblem", "join_candidates"]
 
 _T = TypeVar("_T", bound=np.generic)
 Candidates = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.uint64], int]
 """Nodes, costs and masks of parent sets, and how many were scored on the way."""
+
+
+class Scored(NamedTuple):
+    """What an engine found, and how far two networks that tie in truth can be apart (None where nothing is known)."""
+
+    candidates: Candidates
+    tolerance: float | None
 
 
 def join_candidates(parts: Sequence[Candidates]) -> Candidates:

@@ -33,7 +33,7 @@ from credibn.scores.local import LocalScore, score_local
 from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.pieces import core_arguments, score_in_pieces
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
+from credibn.scores.problem import Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
@@ -173,8 +173,8 @@ def score_on(
     problem = _make_problem(data, **options)
     estimate = _estimate(problem, engine)
     found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
-    nodes, scores, masks = problem.widen(found)
-    provenance = _provenance(problem, options.get("prior"), estimate)
+    nodes, scores, masks = problem.widen(found.candidates)
+    provenance = _provenance(problem, options.get("prior"), estimate) | {"tolerance": found.tolerance}
     return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
@@ -196,6 +196,9 @@ class ScoringEstimate:
         descent engine evaluates a fraction that depends on the data.
     memory_bytes : int
         Predicted peak of the engine's own arrays.
+    tolerance : float or None
+        How far two networks that tie in truth can be apart by rounding; None for scores of numbers, where only scoring
+        tells.
     """
 
     engine: str
@@ -207,6 +210,7 @@ class ScoringEstimate:
     n_sets: int
     n_local_scores: int
     memory_bytes: int
+    tolerance: float | None
 
 
 def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> ScoringEstimate:
@@ -315,7 +319,7 @@ def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
         raise TooLargeError(
             f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: sample"
         )
-    limits = _parent_limits(problem)
+    limits, tolerance = _plan(problem)
     largest = max(limits, default=0)
     n_sets = sum(math.comb(n, k) for k in range(min(largest + 1, n) + 1))
     n_local = 0
@@ -333,14 +337,17 @@ def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
         n_sets=n_sets,
         n_local_scores=n_local,
         memory_bytes=_memory(problem, chosen, n_sets),
+        tolerance=tolerance,
     )
 
 
-def _parent_limits(problem: ScoringProblem) -> list[int]:
+def _plan(problem: ScoringProblem) -> tuple[list[int], float | None]:
+    """Return the most parents of each node, and the tolerance where it is known before anything is scored."""
     if problem.n_searched == 0 or not isinstance(problem.score, DiscreteScore):
-        return [int(limit) for limit in problem.max_parents]
+        return problem.max_parents.tolist(), None
     try:
-        return [int(limit) for limit in _core.parent_limits(**core_arguments(problem))]
+        limits, tolerance = _core.plan_scoring(**core_arguments(problem))
+        return limits.tolist(), tolerance
     except ValueError as error:  # sums that no double holds; everything else was checked before
         raise TooLargeError(
             f"these scores cannot be computed ({error}); require fewer parents, or use smaller terms of the prior"
@@ -374,7 +381,7 @@ def _run(
     rules: Sequence[str],
     workbench: Workbench | None = None,
     time_left: float | None = None,
-) -> Candidates:
+) -> Scored:
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
@@ -391,11 +398,13 @@ def _run(
 
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
-        return np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0
+        return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
     if workbench is None or workbench.is_embedded:
-        found = _score_here(problem, estimate.engine, n_threads, watch, rules)
+        found = _score_here(problem, estimate, n_threads, watch, rules)
     else:
-        found = score_in_pieces(problem, estimate.engine, workbench, rules, n_threads, watch, time_left)
+        found = score_in_pieces(
+            problem, estimate.engine, workbench, rules, n_threads, watch, time_left, estimate.tolerance
+        )
     if is_short:
         raise TooLargeError(
             "scoring took most of the memory there is; lower epsilon or bayes_factor, or set max_parents"
@@ -407,20 +416,23 @@ def _run(
 
 def _score_here(
     problem: ScoringProblem,
-    engine: str,
+    estimate: ScoringEstimate,
     n_threads: int,
     watch: Callable[[float], bool] | None,
     rules: Sequence[str],
-) -> Candidates | None:
+) -> Scored | None:
     """Score with the threads of the compiled core."""
-    if engine == "local":
+    if estimate.engine == "local":
         assert isinstance(problem.score, LocalScore)
         by_child = score_local(problem, problem.score, watch)
-        return None if by_child is None else join_candidates(by_child)
-    if engine == "sets":
+        return None if by_child is None else Scored(join_candidates(by_child), None)
+    if estimate.engine == "sets":
         assert isinstance(problem.score, SetScore)
         return score_sets(problem, problem.score, n_threads, watch)
-    return _core.score_discrete(**core_arguments(problem), engine=engine, rules=rules, n_threads=n_threads, watch=watch)
+    found = _core.score_discrete(
+        **core_arguments(problem), engine=estimate.engine, rules=rules, n_threads=n_threads, watch=watch
+    )
+    return None if found is None else Scored(found, estimate.tolerance)
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:

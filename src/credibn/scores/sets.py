@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn.errors import DataError
 from credibn.scores.gaussian import GaussianBIC
-from credibn.scores.problem import Candidates, ScoringProblem
+from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 
 __all__ = ["Block", "colex_subsets", "evaluate_blocks", "prune_sets", "score_sets", "set_blocks"]
 
 _SETS_PER_CALL = 1 << 16
-_TIE, _ALLOWANCE = 1e-12, 1e-9
-"""How far, relative to the largest F, equal costs and bounds may be off by rounding in `set_costs`."""
+_SET_COST_ERROR = 1e-12
+"""How far F may be off, relative to the largest F, where a score does not say so by `set_cost_error`."""
+_LEAST_TOLERANCE = 1e-12
 
 
 def score_sets(
     problem: ScoringProblem, score: SetScore, n_threads: int, watch: Callable[[float], bool] | None
-) -> Candidates | None:
+) -> Scored | None:
     """Return the candidates that rule 1 keeps; None if `watch` asked to stop."""
     costs = evaluate_blocks(problem, score, set_blocks(problem, score), watch or (lambda fraction: True))
     return None if costs is None else prune_sets(problem, score, costs, n_threads, watch)
@@ -73,28 +74,36 @@ def prune_sets(
     set_costs: NDArray[np.float64],
     n_threads: int,
     watch: Callable[[float], bool] | None,
-) -> Candidates | None:
-    """Return the candidates that rule 1 keeps, given F of all sets; None if `watch` asked to stop."""
+) -> Scored | None:
+    """Return the candidates that rule 1 keeps, given F of all sets; None if `watch` asked to stop.
+
+    A cost is a difference of two F, each off by the error of the score and half a grid step; edges add half a step each.
+    """
     limits = _limits(problem, score)
     largest = int(limits.max()) + 1
     magnitude = max(1.0, float(np.abs(set_costs).max()))
     step = _grid_step((magnitude + float(np.abs(problem.edge_costs).sum(axis=0).max())) * problem.n_searched)
+    of_score = getattr(score, "set_cost_error", None)
+    error = float(of_score(problem.data)) if of_score is not None else _SET_COST_ERROR * magnitude
+    cost_error = 2 * error + (1 + np.count_nonzero(problem.edge_costs, axis=0).max() / 2) * step
+    tolerance = max(_LEAST_TOLERANCE, 2 * problem.n_searched * cost_error)
     floors, size_penalties = _bounds(problem, score, largest)
     ends = np.cumsum([math.comb(problem.n_searched, size) for size in range(largest + 1)])
-    return _core.prune_set_costs(
+    found = _core.prune_set_costs(
         [np.round(level / step) * step for level in np.split(set_costs, ends[:-1])],
         problem.n_searched,
-        problem.epsilon + _TIE * magnitude,
+        problem.epsilon + tolerance + 2 * step,
         problem.allowed,
         problem.required,
         limits,
         np.round(problem.edge_costs / step) * step,
         floors,
         size_penalties,
-        allowance=_ALLOWANCE * magnitude,
+        allowance=4 * cost_error,
         n_threads=n_threads,
         watch=watch,
     )
+    return None if found is None else Scored(found, tolerance)
 
 
 def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:

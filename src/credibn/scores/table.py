@@ -46,7 +46,7 @@ class ScoreTable:
         Parent sets as little-endian bit masks.
     provenance : mapping
         Where the scores come from, ready for JSON: score, equivalent_sample_size, epsilon, n_rows,
-        data_fingerprint, version, constraints, prior, score_equivalent, complete; each where known.
+        data_fingerprint, version, constraints, prior, score_equivalent, complete, tolerance; each where known.
 
     Notes
     -----
@@ -159,6 +159,12 @@ class ScoreTable:
     def epsilon(self) -> float | None:
         """The gap for which the table is known to be complete, where its origin is known."""
         value = self.provenance.get("epsilon")
+        return float(value) if isinstance(value, (int, float)) else None
+
+    @property
+    def tolerance(self) -> float | None:
+        """How far the scores of two networks that tie in truth can be apart by rounding, where it is known."""
+        value = self.provenance.get("tolerance")
         return float(value) if isinstance(value, (int, float)) else None
 
     @property
@@ -338,14 +344,16 @@ def _checked_provenance(provenance: Mapping[str, object]) -> dict[str, object]:
         plain: dict[str, object] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise OptionError(f"provenance cannot be written as JSON ({error}); use numbers, text, lists, dicts") from error
-    epsilon = plain.get("epsilon")
-    if not is_gap(epsilon):
-        raise OptionError(f"provenance has epsilon {epsilon!r:.60}; it must be a finite number, 0 or more, or None")
+    for key in ("epsilon", "tolerance"):
+        if not is_gap(plain.get(key)):
+            raise OptionError(
+                f"provenance has {key} {plain[key]!r:.60}; it must be a finite number, 0 or more, or None"
+            )
     return plain
 
 
 def is_gap(value: object) -> bool:
-    """Whether a provenance may have this epsilon: a finite number, 0 or more, or None.
+    """Whether a provenance may have this epsilon or tolerance: a finite number, 0 or more, or None.
 
     Examples
     --------

@@ -6,10 +6,11 @@ cycle; its cost is the sum. OPT is the least cost, and a network is *credible* w
 
 The one tolerance
 -----------------
-Costs are sums of doubles, so equal ones may differ in their last bits. Two network scores that differ by less than
-``2**-40`` times the sum over the nodes of the absolute score of the best candidate (and at least 1e-12) count as equal.
-So a network exactly at OPT - epsilon is credible. Summing n doubles errs by less than ``n * 2**-53`` of that scale: the
-tolerance leaves room for thousands of nodes, and is still far below any difference that means something. Engines keep
+Local scores are rounded, so networks that tie in truth may differ in their last bits. The scoring stage bounds the error
+of every score and states with its table how far such networks can be apart (docs/guarantees.md, "Numbers"): two network
+scores that differ by at most this tolerance count as equal. So a network exactly at OPT - epsilon is credible. A table of
+unknown origin is taken at its word: there the tolerance is ``2**-40`` times the sum over the nodes of the absolute score
+of the best candidate, which covers the rounding of sums for thousands of nodes. It is never below 1e-12. Engines keep
 what costs at most OPT + epsilon + tolerance, and every score that leaves this package is summed again with compensation
 (`exact_scores`).
 """
@@ -242,6 +243,8 @@ def tolerance_of(table: ScoreTable) -> float:
     >>> tolerance_of(ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])) == 2**-38
     True
     """
+    if table.tolerance is not None:
+        return max(_LEAST_TOLERANCE, table.tolerance)
     scale = math.fsum(np.abs(table.scores[table.offsets[:-1]]))
     return max(_LEAST_TOLERANCE, math.ldexp(scale, -40))
 
