@@ -41,7 +41,7 @@ struct DescentProblem {
 template <class Lane>
 class Descent {
  public:
-  Descent(const DescentProblem& problem, int child, const StopFlag& stop)
+  Descent(const DescentProblem& problem, int child, TermTables<double>& terms, const StopFlag& stop)
       : problem_(problem),
         table_(problem.table),
         child_(child),
@@ -49,7 +49,7 @@ class Descent {
         codes_(table_.column(child)),
         choice_(problem.question.nodes[std::size_t(child)]),
         stop_(stop),
-        terms_(problem.score, problem.grid, table_.total),
+        terms_(terms),
         order_(search_order(table_, terms_.entropy(), child, choice_.free)),
         lanes_(table_, order_),
         suffixes_(table_, order_),
@@ -456,7 +456,7 @@ class Descent {
   const Code* codes_;
   const NodeChoice& choice_;
   const StopFlag& stop_;
-  TermTables<double> terms_;
+  TermTables<double>& terms_;
   std::vector<int> order_;
   Lanes<Lane> lanes_;
   SuffixOrder suffixes_;

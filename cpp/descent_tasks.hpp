@@ -56,8 +56,9 @@ template <class Lane>
 class DescentWorker {
  public:
   Candidates run(const DescentProblem& problem, const DescentTask& task, const StopFlag& stop, PartDone& part) {
+    if (!terms_) terms_ = std::make_unique<TermTables<double>>(problem.score, problem.grid, problem.table.total);
     if (child_ != task.child) {
-      descent_ = std::make_unique<Descent<Lane>>(problem, task.child, stop);
+      descent_ = std::make_unique<Descent<Lane>>(problem, task.child, *terms_, stop);
       child_ = task.child;
     }
     if (task.subtree == DescentTask::kWhole)
@@ -73,6 +74,7 @@ class DescentWorker {
 
  private:
   int child_ = -1;
+  std::unique_ptr<TermTables<double>> terms_;
   std::unique_ptr<Descent<Lane>> descent_;
 };
 

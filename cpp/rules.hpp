@@ -86,7 +86,7 @@ inline double cell_bound(double n_cells, double log_child_arity) {
 inline constexpr double kLargestPriorMass = 1.0 / 3.0;
 inline double mixing_cost(double prior_mass) {
   const double mass = std::max(prior_mass, std::numeric_limits<double>::min());  // a larger mass gives a lower bound
-  return std::log1p(mass) - std::log(mass) - std::log(4.0);
+  return std::log((1.0 + mass) / (4.0 * mass));
 }
 
 }  // namespace rules

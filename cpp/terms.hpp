@@ -150,7 +150,8 @@ class TermTable {
   Number operator()(std::uint64_t count) const { return count < table_.size() ? table_[count] : compute(count); }
 
  private:
-  Number compute(std::uint64_t count) const {
+  // Rare, and long: kept out of the loops that look terms up.
+  [[gnu::noinline, gnu::cold]] Number compute(std::uint64_t count) const {
     if constexpr (std::is_same_v<Number, double>)
       return grid_.round(double(term_(count)));
     else
@@ -172,13 +173,11 @@ template <class Number>
 class TermTables {
  public:
   TermTables(const DiscreteScore& score, const Grid& grid, std::uint64_t total)
-      : score_(score), grid_(grid), total_(total) {
+      : score_(score), grid_(grid), total_(total), entropy_(grid, CellTerm(total), total, 1u << 16) {
     if (score.is_bdeu()) prior_ = std::make_unique<BdeuPrior>(score.parameter, total);
-    if (!score.is_bdeu() || std::is_same_v<Number, double>)
-      entropy_ = std::make_unique<TermTable<Number>>(grid, CellTerm(total), total, 1u << 16);
   }
   // n ln(n / N); bounds need it for BDeu too.
-  const TermTable<Number>& entropy() const { return *entropy_; }
+  const TermTable<Number>& entropy() const { return entropy_; }
 
   // Forgets all when there are many, which ends the life of every reference that `of` has given.
   bool trim() {
@@ -188,7 +187,7 @@ class TermTables {
   }
   // The terms of a set with that many configurations; valid until the next trim.
   const TermTable<Number>& of(double configurations) {
-    if (!prior_) return *entropy_;
+    if (!prior_) return entropy_;
     auto& slot = by_configurations_[configurations];
     if (!slot)
       slot = std::make_unique<TermTable<Number>>(
@@ -205,8 +204,8 @@ class TermTables {
   DiscreteScore score_;
   Grid grid_;
   std::uint64_t total_;
+  TermTable<Number> entropy_;
   std::unique_ptr<BdeuPrior> prior_;
-  std::unique_ptr<TermTable<Number>> entropy_;
   std::unordered_map<double, std::unique_ptr<TermTable<Number>>> by_configurations_;
 };
 
