@@ -3,8 +3,8 @@
 Each round makes a random table, runs ``credibn learn ... --out`` to its end, then again in another folder where it is
 killed after random times and started again until it ends; after that, runs are killed in what should be their last
 200 ms. Asserted: the result, its summary and the report have the same bytes, and nothing else is left. Rounds cover
-scoring, both ways to list (classes, networks one by one), the k best, and the paper's experiments: ``credibn reproduce``,
-whose records must say the same but for times. With the default number of rounds, at least 200 runs are killed.
+scoring, both ways to list (classes, networks one by one), the k best, and the paper's experiments, whose records must
+say the same but for times. With the default number of rounds, at least 200 runs are killed.
 
     python -m benchmarks.kills [ROUNDS]
 """
