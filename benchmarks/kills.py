@@ -36,7 +36,7 @@ KINDS = {
     "dynamic programming": (20, ["learn", "--bayes-factor", "3", "--engine", "dynamic-programming"]),
     "scoring": (26, ["learn", "--bayes-factor", "1.5", "--score", "bdeu", "--max-parents", "4"]),
     "k best": (20, ["kbest", "-k", "200"]),
-    EXPERIMENTS: (0, ["reproduce", "all", "--samples", "1", "--sizes", "50"]),
+    EXPERIMENTS: (0, ["reproduce", "table4", "--samples", "2", "--sizes", "50"]),
 }
 PHASES = ("nothing", "a part", "a result")
 

@@ -3,9 +3,9 @@
 As a program: ``python killing.py SEED N_LATE WHOLE KILLED ARGUMENT...`` runs ``credibn ARGUMENT... --out WHOLE`` to its
 end, then ``credibn ARGUMENT... --out KILLED`` in forked processes that are killed within about the time of the first
 run, until one comes to its end. After that, N_LATE runs are killed in what should be their last 200 ms: a copy of what
-the last kill left, KILLED-1 and so on, is first resumed to its end, which tells how long that takes. Prints as JSON how
-many were killed, how many of them late, and what the kills had left behind. Nothing is started before the first fork
-that a process could not do without.
+the last kill left, KILLED-1 and so on, is first resumed to its end, which tells how long that takes. As times vary,
+every other one is killed when it has just written its last file. Prints as JSON how many were killed, how many of them
+late, and what the kills had left behind. Nothing is started before the first fork that a process could not do without.
 """
 
 import json
@@ -16,12 +16,15 @@ import signal
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from credibn.cli import main as credibn
 
 LATE = 0.2
 """Seconds before the expected end."""
+LAST_FILES = {"report.html", "index.html"}
+"""Written by a run before it removes its checkpoint and ends."""
 
 
 def start(arguments: list[str]) -> int:
@@ -50,11 +53,16 @@ def run(arguments: list[str], folder: Path) -> float:
     return time.monotonic() - began
 
 
-def killed_after(seconds: float, arguments: list[str], folder: Path) -> bool:
-    """Run a command, and return whether it was killed before it came to its end."""
-    until = time.monotonic() + seconds
+def killed_after(seconds: float, arguments: list[str], folder: Path, *, awaits_last: bool = False) -> bool:
+    """Run a command, and return whether it was killed before it came to its end.
+
+    The seconds count from its start, or from the moment when its last file is seen.
+    """
+    began, until = time.time(), time.monotonic() + seconds
     child = start([*arguments, "--out", str(folder)])
-    while time.monotonic() < until:
+    while awaits_last or time.monotonic() < until:
+        if awaits_last and LAST_FILES & written(folder, began):
+            awaits_last, until = False, time.monotonic() + seconds
         pid, state = os.waitpid(child, os.WNOHANG)
         if pid:
             status = os.waitstatus_to_exitcode(state)
@@ -67,9 +75,20 @@ def killed_after(seconds: float, arguments: list[str], folder: Path) -> bool:
     return True
 
 
+def written(folder: Path, began: float) -> set[str]:
+    """The names of the files that are newer than this, while a run may be at work."""
+    names = set()
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with suppress(FileNotFoundError):
+                if os.stat(os.path.join(place, name)).st_mtime >= began:
+                    names.add(name)
+    return names
+
+
 def left_behind(folder: Path, began: float) -> str:
     """What a killed run had written since it began: the phase in which the kill came."""
-    new = {path.name for path in folder.rglob("*") if path.is_file() and path.stat().st_mtime >= began}
+    new = written(folder, began)
     if new & {"result.credibn", "index.html"}:
         return "a result"
     return "a part" if any(name.endswith((".kept", ".json")) for name in new) else "nothing"
@@ -95,7 +114,9 @@ def kill_late(arguments: list[str], folder: Path, n_times: int, chance: random.R
         if folder.exists():
             shutil.copytree(folder, copy)
         seconds, began = run(arguments, copy), time.time()
-        if killed_after(max(0.0, seconds - chance.uniform(0.0, LATE)), arguments, folder):
+        awaits_last = number % 2 == 0
+        wait = chance.uniform(0.0, LATE / 20) if awaits_last else max(0.0, seconds - chance.uniform(0.0, LATE))
+        if killed_after(wait, arguments, folder, awaits_last=awaits_last):
             phases[left_behind(folder, began)] += 1
         else:
             shutil.rmtree(folder)
