@@ -1,5 +1,11 @@
-"""Random data of all shapes with random questions about it, the same for the same seed: for the soak."""
+"""Random data of all shapes with random questions about it, the same for the same seed: for the soak.
 
+Adversarial cases try the rounding of every stage: deterministic columns, skewed counts of up to 2^32 - 1 rows,
+equivalent sample sizes over 600 orders of magnitude, nearly collinear numbers, and epsilon exactly at the gap between
+two networks. Their truth is known to 50 digits.
+"""
+
+import math
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +18,14 @@ from credibn import AIC, BIC, BDeu, Dataset, EdgeLogOdds, EdgePenalty
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import exact_costs
 from strategies import CodedTable
 
-__all__ = ["ENGINES", "SECONDS", "Case", "random_case"]
+__all__ = ["ENGINES", "KINDS", "SECONDS", "Case", "random_case"]
 
+KINDS = {"small": 0.56, "numbers": 0.12, "mixed": 0.07, "medium": 0.09, "wide": 0.06, "adversarial": 0.1}
+"""The kinds of cases, and how often each is drawn."""
+MOST_ROWS = 2**32 - 1
 ENGINES = ("dynamic_programming", "integer_program")
 SECONDS = 5.0
 """The time limit of one search: an answer that a limit cut short is checked for what it claims."""
@@ -23,12 +33,13 @@ SECONDS = 5.0
 
 @dataclass
 class Case:
-    """One run: what is handed to `learn`, and the truth where brute force knows it."""
+    """One run: what is handed to `learn`, and the truth where brute force knows it (`costs`: to 50 digits)."""
 
     kind: str
     data: pd.DataFrame | Dataset
     options: dict[str, Any]
     truth: CodedTable | None = None
+    costs: Any = None
     k: int | None = None
     constraints: dict[str, Any] = field(default_factory=dict)
 
@@ -142,11 +153,13 @@ def random_prior(rng: np.random.Generator, n: int) -> Any:
     return None
 
 
-def random_case(rng: np.random.Generator) -> Case:
-    kind = str(rng.choice(["small", "numbers", "mixed", "medium", "wide"], p=[0.62, 0.14, 0.08, 0.1, 0.06]))
-    make = {"small": small_case, "medium": medium_case, "wide": wide_case}.get(kind, numbers_case)
-    case = make(rng, kind)
-    case.options |= {"time_limit": SECONDS, "n_threads": int(rng.choice([1, 2, 5]))}
+def random_case(rng: np.random.Generator, kind: str | None = None, n_threads: int = 1) -> Case:
+    kind = kind or str(rng.choice(list(KINDS), p=list(KINDS.values())))
+    make = {"small": small_case, "medium": medium_case, "wide": wide_case, "adversarial": adversarial_case}
+    case = make.get(kind, numbers_case)(rng, kind)
+    case.options |= {"time_limit": SECONDS, "n_threads": n_threads}
+    if kind == "adversarial":
+        return case
     largest = 1e6 if case.n_columns < 6 else 3.0
     case.options["bayes_factor"] = float(rng.choice([1.0, 2.0, 20.0, 150.0, largest]))
     limit = rng.choice(["none", "none", "networks", "classes", "k_networks", "k_classes"])
@@ -202,3 +215,67 @@ def numbers_case(rng: np.random.Generator, kind: str) -> Case:
     if rng.random() < 0.1:
         frame["v0"] = frame["v0"].iloc[0]
     return Case(kind, frame, {"score": score})
+
+
+# ----------------------------------------------------------------- adversarial data
+
+
+def adversarial_case(rng: np.random.Generator, kind: str) -> Case:
+    data: pd.DataFrame | Dataset
+    options: dict[str, Any] = {"engine": str(rng.choice(["auto", *ENGINES]))}
+    shape = rng.choice(["deterministic", "skewed", "plain", "collinear"])
+    if shape == "collinear":
+        values = collinear_numbers(rng)
+        data = pd.DataFrame(values, columns=[f"v{v}" for v in range(values.shape[1])])
+        options["score"] = "gaussian-bic"
+        costs = exact_costs.gaussian_bic_costs(values)
+    else:
+        table = {"deterministic": deterministic_table, "skewed": skewed_table, "plain": plain_table}[shape](rng)
+        score = [BIC(), AIC(), BDeu(1.0), BDeu(10.0 ** rng.uniform(-300, 300))][int(rng.integers(4))]
+        options |= {"score": score, "prior": EdgePenalty(rng.exponential(2.0)) if rng.random() < 0.15 else None}
+        data, costs = table.dataset(), exact_costs.discrete_costs(table, score, options["prior"])
+    options["epsilon"] = epsilon_at_a_gap(rng, costs)
+    return Case(kind, data, options, costs=costs)
+
+
+def epsilon_at_a_gap(rng: np.random.Generator, costs: Any) -> float:
+    """The gap of a random network, rounded, or the next double below or above it."""
+    _, by_gap = exact_costs.gaps(costs)
+    steps = sorted({gap for gap, _ in by_gap})
+    epsilon = float(steps[int(rng.integers(min(len(steps), 40)))])
+    return max(0.0, float(rng.choice([epsilon, math.nextafter(epsilon, 0.0), math.nextafter(epsilon, math.inf)])))
+
+
+def deterministic_table(rng: np.random.Generator) -> CodedTable:
+    """A few distinct rows, with states that never occur: most columns follow from others, some are constant."""
+    n, n_distinct = int(rng.integers(2, 5)), int(rng.integers(1, 5))
+    arities = tuple(rng.choice([2, 2, 3, 4, 60], n).tolist())
+    codes = np.column_stack([rng.integers(0, min(arity, 4), n_distinct) for arity in arities])
+    return CodedTable(codes, arities, random_weights(rng, n_distinct))
+
+
+def skewed_table(rng: np.random.Generator) -> CodedTable:
+    """Nearly all rows are the same, up to the most rows that can be counted."""
+    n = int(rng.integers(2, 5))
+    codes = np.array([[cell >> v & 1 for v in range(n)] for cell in range(1 << n)])
+    weights = rng.integers(1, int(10.0 ** rng.uniform(0.5, 4)), len(codes))
+    weights[0] = int(rng.choice([MOST_ROWS - weights[1:].sum(), 10.0 ** rng.uniform(5, 9)]))
+    return CodedTable(codes, (2,) * n, weights)
+
+
+def plain_table(rng: np.random.Generator) -> CodedTable:
+    codes, arities = recoded(random_codes(rng, int(rng.integers(2, 5)), int(rng.choice([5, 40, 200])), 3))
+    return CodedTable(codes, arities, np.ones(len(codes), dtype=np.int64))
+
+
+def random_weights(rng: np.random.Generator, n_rows: int) -> np.ndarray:
+    """Counts of all magnitudes that add up to at most the most rows."""
+    return np.maximum(1, (2.0 ** rng.uniform(0, 32, n_rows) / n_rows).astype(np.int64))
+
+
+def collinear_numbers(rng: np.random.Generator) -> np.ndarray:
+    """Columns of which one nearly equals another, the difference down to a millionth of a standard deviation."""
+    n, n_rows = int(rng.integers(2, 5)), int(rng.choice([8, 20, 60]))
+    values = rng.normal(size=(n_rows, n))
+    values[:, 1] = values[:, 0] + 10.0 ** rng.uniform(-6, -1) * rng.normal(size=n_rows)
+    return values * 10.0 ** rng.integers(-3, 4, n) + rng.choice([0.0, 100.0], n)

@@ -1,11 +1,15 @@
 """Learns from random data of all shapes for as long as it is told, checks every answer, and watches the process.
 
-Small problems are compared with brute force over all networks, larger ones with the other engine, and all with what
-must hold anyway: probabilities add up, a saved set is read back the same. An error of credibn's own is an answer; any
-other is a failure, and so are memory, open files, threads and temporary files that grow from run to run.
+Small problems are compared with brute force over all networks, adversarial ones with costs to 50 digits, larger ones
+with the other engine, and all with what must hold anyway: probabilities add up, a saved set is read back the same. An
+error of credibn's own is an answer; any other is a failure, and so are memory, open files, threads and temporary files
+that grow from run to run. It uses one thread, so that two of them can run side by side with different seeds.
 
-    python -m benchmarks.soak --minutes 8 --seed 1
-    python -m benchmarks.soak --seed 1 --only 4711     # one of its runs again
+    python -m benchmarks.soak --minutes 120 --seed 1
+    python -m benchmarks.soak --runs 500 --kind adversarial    # by networks and by classes, epsilon at exact gaps
+    python -m benchmarks.soak --seed 1 --only 4711             # one of its runs again
+
+The last lines are rows for the tables of docs/reliability.md.
 """
 
 import argparse
@@ -20,6 +24,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,17 +32,29 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.random_cases import ENGINES, SECONDS, Case, random_case
+from benchmarks.random_cases import ENGINES, KINDS, SECONDS, Case, random_case
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn
-from credibn.errors import CredibnError
+from credibn.errors import CredibnError, CredibnWarning
+from credibn.search.problem import tolerance_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import exact_costs
 import networks
 import oracle
 
-MOST_MB_PER_THOUSAND = 8.0
-FEWEST_RUNS = 400
+MOST_GROWTH = {
+    "live_mb": 4.0,
+    "n_blocks": 5000.0,
+    "n_files": 1.0,
+    "n_threads": 1.0,
+    "n_temporary": 1.0,
+}
+"""Per thousand runs."""
+MOST_RESIDENT_MB = 512.0
+"""The resident size has a ceiling, not a rate: how the C library holds free memory differs from process to process."""
+FEWEST_RUNS = 2000
+"""Fewer say little about growth: pools and the tables of the interpreter grow in steps of up to 2 MiB."""
 WARM_UP = 0.25
 """The share of the samples that is left out: caches fill, pools grow."""
 RUNS_PER_SAMPLE = 20
@@ -62,6 +79,9 @@ def check(case: Case, found: CredibleSet, folder: Path) -> str:
         return "nothing proven in time"
     check_sums(found)
     check_saved(found, folder)
+    if case.costs is not None and found.complete:
+        check_truth(case, found)
+        return "by costs to 50 digits"
     is_whole = found.complete and "kind" not in case.options
     if case.truth is not None:
         costs = networks.naive_costs(case.truth, case.options["score"], case.constraints, case.options["prior"])
@@ -117,6 +137,14 @@ def check_with(found: CredibleSet, costs: list[Any], is_whole: bool) -> None:
     assert missing <= 0, f"{missing} networks above the bound {bound} are missing"
 
 
+def check_truth(case: Case, found: CredibleSet) -> None:
+    """Against all networks and their exact costs; and by networks against by classes."""
+    exact_costs.assert_true(found, case.costs, tolerance_of(found.score_table))
+    one_by_one = run_case(case, unit="networks")
+    dags = [{networks.dag_of(graph) for graph in answer.networks()} for answer in (found, one_by_one)]
+    assert dags[0] == dags[1], f"{len(dags[0])} networks by class, {len(dags[1])} one by one"
+
+
 def check_other_engine(case: Case, found: CredibleSet) -> bool:
     """Whether the other engine could take it, and gave the same bytes."""
     other = ENGINES[found.engine == ENGINES[0]]
@@ -135,10 +163,21 @@ def check_other_engine(case: Case, found: CredibleSet) -> bool:
 # ----------------------------------------------------------------- the process
 
 
+class MallocInfo(ctypes.Structure):
+    """What mallinfo2 of the C library returns, for all arenas."""
+
+    NAMES = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    _fields_ = [(name, ctypes.c_size_t) for name in NAMES]
+
+
 @dataclass(frozen=True)
 class Sample:
+    """The state of the process: what is allocated (by malloc and Arrow, and blocks of Python), and what is resident."""
+
     run: int
+    live_mb: float
     resident_mb: float
+    n_blocks: int
     n_files: int
     n_threads: int
     n_temporary: int
@@ -147,11 +186,16 @@ class Sample:
 def sample(run: int, folder: Path) -> Sample:
     gc.collect()
     pa.default_memory_pool().release_unused()
-    ctypes.CDLL(None).malloc_trim(0)
+    c_library = ctypes.CDLL(None)
+    c_library.malloc_trim(0)
+    c_library.mallinfo2.restype = MallocInfo
+    info = c_library.mallinfo2()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Sample(
         run,
+        (info.uordblks + info.hblkhd + pa.total_allocated_bytes()) / 2**20,
         pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
+        sys.getallocatedblocks(),
         len(os.listdir("/proc/self/fd")),
         len(os.listdir("/proc/self/task")),
         len(list(folder.iterdir())),
@@ -178,64 +222,106 @@ def keep_no_large_blocks() -> None:
     ctypes.CDLL(None).mallopt(m_mmap_threshold, 1 << 17)
 
 
-def attempt(seed: int, run: int, folder: Path, counts: Counter[str]) -> str | None:
+def attempt(seed: int, run: int, arguments: argparse.Namespace, folder: Path, counts: Counter[str]) -> str | None:
     """Make, learn and check one case; return what went wrong."""
-    case = random_case(np.random.default_rng([seed, run]))
+    case = random_case(np.random.default_rng([seed, run]), arguments.kind, arguments.threads)
     try:
-        counts[check(case, run_case(case), folder)] += 1
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", CredibnWarning)
+            counts[check(case, run_case(case), folder)] += 1
     except CredibnError as error:
         counts[type(error).__name__] += 1
     except Exception:
+        if given and case.costs is not None and case.options["score"] == "gaussian-bic":
+            counts["warned of collinear columns"] += 1
+            return None
         return f"run {run} of seed {seed}: {case}\n{traceback.format_exc()}"
     return None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--minutes", type=float, default=8.0, help="ends after this time")
+    parser.add_argument("--runs", type=int, help="ends after this many runs, however long they take")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", choices=list(KINDS), help="cases of one kind only")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", type=int, help="one run, by its number")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    counts, samples, failures = Counter[str](), list[Sample](), list[str]()
+    counts, samples, n_failures = Counter[str](), list[Sample](), 0
     with tempfile.TemporaryDirectory() as name:
         folder = tempfile.tempdir = name  # what credibn leaves behind is seen
         keep_no_large_blocks()
         oracle.all_dags(5)
         slowest = (0.0, 0)
-        end, run = time.monotonic() + 60.0 * arguments.minutes, arguments.only or 0
-        while time.monotonic() < end:
+        began, run, end = time.monotonic(), 0, arguments.runs
+        if arguments.only is not None:
+            run, end = arguments.only, arguments.only + 1
+        while run < end if end is not None else time.monotonic() - began < 60.0 * arguments.minutes:
             begin = time.monotonic()
-            failure = attempt(arguments.seed, run, Path(folder), counts)
+            failure = attempt(arguments.seed, run, arguments, Path(folder), counts)
             slowest = max(slowest, (time.monotonic() - begin, run))
             if failure is not None:
-                failures.append(failure)
+                n_failures += 1
                 print(failure, flush=True)
-            if arguments.only is not None:
-                break
             run += 1
             if run % RUNS_PER_SAMPLE == 0:
                 samples.append(sample(run, Path(folder)))
         tempfile.tempdir = None
-    print(f"the slowest was run {slowest[1]}, with {slowest[0]:.1f} s; the time limit of one search is {SECONDS:.0f} s")
-    report(run, counts, samples, failures)
+    if arguments.only is None:
+        print(f"the slowest was run {slowest[1]}: {slowest[0]:.1f} s; the limit of one search is {SECONDS:.0f} s")
+        report(arguments.seed, run, time.monotonic() - began, counts, samples, n_failures)
+    sys.exit(bool(n_failures))
 
 
-def report(run: int, counts: Counter[str], samples: list[Sample], failures: list[str]) -> None:
-    answers = ", ".join(f"{name}: {count:,}" for name, count in counts.most_common())
-    print(f"{run:,} data sets, {len(failures)} failures, {time.process_time():.0f} s of CPU; {answers}")
-    if run < FEWEST_RUNS:
-        print("too few runs to judge how memory grows")
-        sys.exit(bool(failures))
-    last, per_thousand = samples[-1], growth(samples, "resident_mb")
+CHECKS = (
+    "by brute force",
+    "by costs to 50 digits",
+    "by the other engine",
+    "by what must hold",
+    "nothing proven in time",
+)
+
+
+def report(seed: int, run: int, seconds: float, counts: Counter[str], samples: list[Sample], n_failures: int) -> None:
+    """Print the rows of the tables of docs/reliability.md, and assert that nothing grows."""
+    errors = {name: count for name, count in counts.items() if name not in CHECKS}
+    row = [
+        f"seed {seed}",
+        f"{seconds / 60:.0f}",
+        run,
+        *(counts[check] for check in CHECKS),
+        sum(errors.values()),
+        n_failures,
+    ]
+    print(f"refused: {errors or 'none'}; {time.process_time():.0f} s of CPU")
+    print(table_row(["run", "minutes", "data sets", *CHECKS, "refused", "wrong answers"]))
+    print(table_row(row))
+    if not samples:
+        return
+    last, grown = samples[-1], {name: growth(samples, name) for name in (*MOST_GROWTH, "resident_mb")}
     print(
-        f"memory {last.resident_mb:.0f} MiB, growing by {per_thousand:.2f} MiB per thousand runs; {last.n_files} open "
-        f"files, {last.n_threads} threads, {last.n_temporary} temporary files"
+        table_row(["run", "data sets", "allocated MiB", "per 1,000", "resident MiB", "per 1,000", "blocks per 1,000"])
     )
-    grown = [name for name in ("n_files", "n_threads", "n_temporary") if growth(samples, name) >= 1.0]
-    assert not grown, f"{grown} grow from run to run"
-    assert per_thousand <= MOST_MB_PER_THOUSAND, f"memory grows by {per_thousand:.1f} MiB per thousand runs"
-    sys.exit(bool(failures))
+    figures = [
+        f"{last.live_mb:.1f}",
+        f"{grown['live_mb']:+.2f}",
+        f"{last.resident_mb:.0f}",
+        f"{grown['resident_mb']:+.2f}",
+    ]
+    print(table_row([f"seed {seed}", run, *figures, f"{grown['n_blocks']:+.0f}"]))
+    print(f"{last.n_files} open files, {last.n_threads} threads, {last.n_temporary} temporary files")
+    if run < FEWEST_RUNS:
+        print(f"too few runs to judge growth: at least {FEWEST_RUNS:,} are needed")
+        return
+    excess = {name: value for name, value in grown.items() if value > MOST_GROWTH.get(name, math.inf)}
+    assert not excess, f"grow from run to run (per thousand): {excess}; at most {MOST_GROWTH}"
+    assert last.resident_mb <= MOST_RESIDENT_MB, f"{last.resident_mb:.0f} MiB are resident; at most {MOST_RESIDENT_MB}"
+
+
+def table_row(cells: Iterable[object]) -> str:
+    return "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells) + " |"
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def gaussian_bic_costs(values):
 
     @cache
     def determinant(members):
-        return naive._determinant([[covariance[a][b] for b in members] for a in members])
+        return naive.determinant([[covariance[a][b] for b in members] for a in members])
 
     def cost(child, parents):
         variance = determinant(tuple(sorted((child, *parents)))) / determinant(parents)
@@ -145,9 +145,9 @@ def assert_true(credible, costs, tolerance):
     A computed gap that errs by at most the tolerance is accepted up to epsilon + tolerance: so a network that is there
     exceeds epsilon by at most twice the tolerance.
     """
+    dags = set(networks.assert_sound(credible, tolerance))
     tolerance, epsilon = Decimal(tolerance), Decimal(credible.epsilon)
     optimum, by_gap = gaps(costs)
-    dags = set(networks.assert_sound(credible))
     missing = [(float(gap - epsilon), dag) for gap, dag in by_gap if gap <= epsilon and dag not in dags]
     beyond = [(float(gap - epsilon), dag) for gap, dag in by_gap if gap > epsilon + 2 * tolerance and dag in dags]
     assert not missing, f"{len(missing)} networks are missing, such as {missing[:3]} (gap - epsilon, parents)"

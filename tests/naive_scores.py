@@ -109,25 +109,25 @@ def _sequential(rows: Rows, columns: Sequence[int], t: float, alpha_mu: float, d
 
 def _log_multivariate_t(x: list[Fraction], shape: list[list[Fraction]], freedom: float) -> float:
     size = len(x)
-    determinant = _determinant(shape)
+    of_shape = determinant(shape)
     # matrix determinant lemma: |shape + x x'| = |shape| (1 + x' shape^-1 x)
     bordered = [[shape[i][j] + x[i] * x[j] for j in range(size)] for i in range(size)]
-    distance = float(_determinant(bordered) / determinant - 1)
+    distance = float(determinant(bordered) / of_shape - 1)
     return (
         math.lgamma((freedom + size) / 2)
         - math.lgamma(freedom / 2)
         - size / 2 * math.log(freedom * math.pi)
-        - math.log(determinant) / 2
+        - math.log(of_shape) / 2
         - (freedom + size) / 2 * math.log1p(distance / freedom)
     )
 
 
-def _determinant(matrix: list[list[Fraction]]) -> Fraction:
+def determinant(matrix: list[list[Fraction]]) -> Fraction:
     if not matrix:
         return Fraction(1)
     return sum(
         (
-            (-1) ** j * matrix[0][j] * _determinant([row[:j] + row[j + 1 :] for row in matrix[1:]])
+            (-1) ** j * matrix[0][j] * determinant([row[:j] + row[j + 1 :] for row in matrix[1:]])
             for j in range(len(matrix))
         ),
         Fraction(0),
