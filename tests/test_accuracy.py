@@ -28,9 +28,7 @@ def adversarial_tables(draw):
     for _ in range(n - 1):
         source = columns[draw(st.integers(0, len(columns) - 1))]
         kind = draw(st.sampled_from(["free", "copy", "function"]))
-        columns.append(
-            {"free": rng.integers(0, 3, n_rows), "copy": source, "function": (source + 1) % 3 // 2}[kind]
-        )
+        columns.append({"free": rng.integers(0, 3, n_rows), "copy": source, "function": (source + 1) % 3 // 2}[kind])
     codes = np.unique(np.column_stack(columns), axis=0)
     scale = draw(st.sampled_from([1, 100, 65_600, 2**28]))
     weights = rng.integers(1, scale + 1, len(codes))
@@ -66,7 +64,9 @@ def test_a_network_exactly_epsilon_below_the_optimum_is_credible(table, score, d
     _, by_gap = exact_costs.gaps(costs)
     gap = data.draw(st.sampled_from(sorted({gap for gap, _ in by_gap if gap < 1e6})))
     epsilon = np.nextafter(float(gap), np.inf)
-    listed = [credibn.learn(table.dataset(), score=score, epsilon=epsilon, unit=unit) for unit in ("classes", "networks")]
+    listed = [
+        credibn.learn(table.dataset(), score=score, epsilon=epsilon, unit=unit) for unit in ("classes", "networks")
+    ]
     for found in listed:
         exact_costs.assert_true(found, costs, tolerance_of(found.score_table))
     assert listed[0].n_networks == listed[1].n_networks
