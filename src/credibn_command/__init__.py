@@ -3,16 +3,20 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
+
+from credibn_command.streams import NOT_WRITTEN, guard_streams, why_not_written
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130
+_LIMIT_REACHED, _INTERRUPTED = 3, 130
 _MESSAGE = "stopped; nothing was written\n"
 
 
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with status 130, and what was found is kept where possible."""
+    guard_streams()
     heeded = [
         number
         for number in (signal.SIGINT, signal.SIGTERM)
@@ -26,6 +30,11 @@ def main() -> None:
         for number in heeded:
             signal.signal(number, signal.default_int_handler)
         run()
+    except SystemExit as end:
+        if end.code in (None, 0, _LIMIT_REACHED) and (reason := why_not_written()) is not None:
+            sys.stderr.write(f"error: standard output cannot be written ({reason}); redirect it to a writable file\n")
+            sys.exit(NOT_WRITTEN)
+        raise
     except KeyboardInterrupt:
         sys.stderr.write(_MESSAGE)
         sys.exit(_INTERRUPTED)
@@ -36,5 +45,6 @@ def main() -> None:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     # Modules that are half imported may turn an exception into another one; nothing is open yet that wants closing.
-    os.write(sys.stderr.fileno(), _MESSAGE.encode())
+    with suppress(OSError):
+        os.write(sys.stderr.fileno(), _MESSAGE.encode())
     os._exit(_INTERRUPTED)
