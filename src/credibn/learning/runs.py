@@ -209,6 +209,7 @@ def _search(
         watch=run.watch,
         follow=run.watch.follow,
         seconds_left=run.watch.seconds_left,
+        end_time=run.watch.end_time,
         bench=run.bench,
     )
     engine = choose_engine(problem, run.engine)
@@ -254,7 +255,7 @@ def _not_equivalent(parent_set: str) -> OptionError:
 def nothing_known(watch: Watch, when: str) -> BaseException:
     """Return the error for a search that ended before it could say anything exact."""
     if watch.reason == "time_limit":
-        return TimeLimitError(f"the time limit struck {when}, so nothing exact can be said; raise time_limit")
+        return TimeLimitError(f"the time limit was reached {when}, so nothing exact can be said; raise time_limit")
     if watch.reason in (None, "memory_limit"):
         return TooLargeError(f"the search ran out of memory {when}; raise memory_limit or lower epsilon")
     return KeyboardInterrupt(f"the search was stopped {when}")
@@ -285,7 +286,7 @@ def within_limits(
 
 
 def why_stopped(run: Run, found: Found) -> str | None:
-    """Return what ended the search before its time."""
+    """Return what ended the search before it was done."""
     return run.watch.reason or "memory_limit" if found.stopped else None
 
 

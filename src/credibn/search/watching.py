@@ -76,6 +76,10 @@ class Watch:
         """Return how long the work may go on; None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
+    def end_time(self) -> None:
+        """Take note that a worker has stopped at its own deadline: the time limit is reached."""
+        self._strike("time_limit")
+
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to go on."""
         try:

@@ -25,7 +25,7 @@ import numpy as np
 from credibn.errors import OptionError, WorkerError
 from credibn.work.folder import Arrays, KeptFolder, digest_of
 
-__all__ = ["GoesOn", "Stopped", "Work", "Workbench", "aligned"]
+__all__ = ["GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned"]
 
 GoesOn = Callable[[float], bool]
 """Told the fraction done, says whether to go on."""
@@ -43,6 +43,10 @@ _IN_FLIGHT = 3
 
 class Stopped(Exception):  # noqa: N818 - no error: somebody asked for it
     """The work was stopped before all pieces were done."""
+
+
+class OutOfTime(Stopped):
+    """The deadline of a task on an executor passed before it was done."""
 
 
 class Workbench:
@@ -151,15 +155,18 @@ class Workbench:
         goes_on : callable
             Asked about ten times a second, in this thread, with the fraction done.
         time_left : float, optional
-            Seconds after which a worker tells a piece to stop.
+            Seconds after which a worker of an executor tells a task to stop: nobody else can reach it. In threads of
+            this process `goes_on` alone decides.
         one_at_a_time : bool
             In threads of this process, do one piece after the other: for code that may not be safe there.
 
         Raises
         ------
         Stopped
-            When `goes_on` said no, or a piece gave None, after all that was done by then has been yielded. Pieces that
-            have not begun are cancelled. Those at work on an executor are not waited for; threads are.
+            When `goes_on` said no, after all that was done by then has been yielded. Pieces that have not begun are
+            cancelled. Those at work on an executor are not waited for; threads are.
+        OutOfTime
+            When `time_left` has passed in a worker, likewise.
         WorkerError
             When the executor has lost a worker and does not try again by itself.
         Exception
@@ -173,7 +180,7 @@ class Workbench:
                 yield index, _read_only(arrays)
         batch = _Batch(stage, digest)
         rest = [index for index in range(len(pieces)) if index not in done]
-        run = _Run(work, common, pieces, rest, goes_on, time_left)
+        run = _Run(work, common, pieces, rest, goes_on, None if self._executor is None else time_left)
         own = None if self._executor is not None else ThreadPoolExecutor(1 if one_at_a_time else self._n_threads)
         try:
             for index, arrays in run.results(own or self._executor, lambda: self._write_in_time(batch)):
@@ -302,13 +309,13 @@ class _Run:
 
     def results(self, executor: Any, keep: Callable[[], None]) -> Iterator[tuple[int, Arrays]]:
         """Yield results until all pieces are done; raise Stopped after the last that was done in time."""
-        n_wanted, counted, is_stopped = 0, 0.0, False
+        n_wanted, counted, is_out_of_time = 0, 0.0, False
         try:
             self._ask()
             while self._waiting or self._flying or self._n_known < len(self._pieces):
                 self._waiting[:0] = range(len(self._pieces) - 1, self._n_known - 1, -1)
                 self._n_known = len(self._pieces)
-                if is_stopped:
+                if is_out_of_time:
                     self._waiting.clear()
                 if n_wanted == 0 or time.monotonic() - counted > _SECONDS_BETWEEN_COUNTS:
                     n_wanted, counted = _IN_FLIGHT * _count_workers(executor), time.monotonic()
@@ -319,11 +326,12 @@ class _Run:
                     arrays = self._result(index)
                     if arrays is not None:
                         yield index, arrays
-                    is_stopped = is_stopped or arrays is None  # its time is over; others may yet hand in
+                    # Nobody has told it to stop, so its own deadline has passed; others may yet hand in.
+                    is_out_of_time = is_out_of_time or arrays is None
                 keep()
                 self._ask()
-            if is_stopped:
-                raise Stopped("a piece was stopped before it was done")
+            if is_out_of_time:
+                raise OutOfTime("the deadline of a task passed before it was done")
         except (BrokenExecutor, Stopped):
             yield from self._done_already()
             raise
