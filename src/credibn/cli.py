@@ -6,7 +6,7 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 - 1: an unexpected error inside credibn; the traceback is worth a report.
 - 2: wrong usage or bad input; the message says what to change.
 - 3: a limit was reached; what was found and is certain was written, if anything was.
-- 4: what was asked for on standard output could not be written there; files that were asked for are complete.
+- 4: what was found could not be written where it was asked for: to standard output, or to the folder of ``--out``.
 - 130: interrupted (Ctrl-C or SIGTERM); nothing was written, or what the search had found, which the result says.
 
 A reader that closes a pipe has had enough: that is no error, and the files are complete.
@@ -26,6 +26,7 @@ import pyarrow.csv
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from credibn.atomic import why_unwritable
 from credibn.cli_convert import ScoreFormat, convert
 from credibn.cli_learn import kbest, learn
 from credibn.cli_models import fit, predict, sample
@@ -133,7 +134,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Every Bayesian network structure that your data cannot rule out.",
     epilog="Exit status: 0 done and complete; 1 unexpected internal error; 2 wrong usage or bad input; "
-    "3 a limit was reached, so the result is not complete; 4 standard output could not be written; "
+    "3 a limit was reached, so the result is not complete; 4 a result could not be written where it was asked for; "
     "130 interrupted.\n\n'credibn --install-completion' teaches your "
     "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
@@ -277,7 +278,7 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         pyarrow.csv.write_csv(rows, paths["csv"])
     except OSError as error:
-        raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+        raise OptionError(f"{out} cannot be written ({why_unwritable(error)}); choose another folder") from error
     found = find_credible_set(rows, bayes_factor=20)
     write_scores(found.score_table, paths["pss"])
     found.save(paths["credibn"])
@@ -306,5 +307,5 @@ def _rehearse_writing(names: tuple[str, ...], out: Path, format: ScoreFormat | N
             write_scores(rehearsal, Path(folder) / out.name, format=format)
     except OSError as error:
         raise OptionError(
-            f"{out} cannot be written ({error.strerror}); check the folder and its permissions"
+            f"{out} cannot be written ({why_unwritable(error)}); check the folder and its permissions"
         ) from error

@@ -3,19 +3,23 @@
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import FrameType
 
 from credibn_command.streams import NOT_WRITTEN, guard_streams, why_not_written
 
-__all__ = ["main"]
+__all__ = ["main", "start_time"]
 
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
 _MESSAGE = "stopped; nothing was written\n"
+_began: float | None = None
 
 
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with status 130, and what was found is kept where possible."""
+    global _began
+    _began = time.perf_counter()
     guard_streams()
     heeded = [
         number
@@ -41,6 +45,11 @@ def main() -> None:
     finally:  # all is done: a late signal has nothing to say
         for number in heeded:
             signal.signal(number, signal.SIG_DFL)
+
+
+def start_time() -> float:
+    """Return when the script began, by `time.perf_counter`: its imports count too. Now, where there is no script."""
+    return time.perf_counter() if _began is None else _began
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 __all__ = ["NOT_WRITTEN", "Guarded", "guard_streams", "need_output", "why_not_written"]
 
 NOT_WRITTEN = 4
-"""The exit status where a result that was asked for on standard output could not be written there."""
+"""The exit status where a result could not be written where it was asked for."""
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 _output: "Guarded | None" = None
 _is_needed = True
@@ -61,6 +61,8 @@ def guard_streams() -> None:
     """Put guards in place of `sys.stdout` and `sys.stderr`, which are None where the caller has closed them."""
     global _output, _is_needed
     _is_needed = True
+    if sys.platform == "win32":  # a console there takes text, and no bytes
+        return
     given = {_OUTPUT: sys.stdout, _ERRORS: sys.stderr}
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         _occupy(descriptor)
@@ -77,6 +79,7 @@ def _occupy(descriptor: int) -> None:
         if opened != descriptor:
             os.dup2(opened, descriptor)
             os.close(opened)
+        os.set_inheritable(descriptor, True)  # workers want it filled too
 
 
 def _closed() -> OSError:
@@ -100,8 +103,10 @@ def why_not_written() -> str | None:
 
     None where it is, where files have it, and where a pipe was closed by a reader that has had enough.
     """
+    if _output is None:
+        return None
     sys.stdout.flush()
-    failure = None if _output is None else _output.failure
+    failure = _output.failure
     if failure is None or not _is_needed or failure.errno == errno.EPIPE:
         return None
     return "the disk is full" if failure.errno == errno.ENOSPC else failure.strerror or str(failure)
