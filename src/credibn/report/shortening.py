@@ -18,7 +18,7 @@ __all__ = ["averaged_part", "part_named", "shortened_sentences"]
 
 _PROBED = 2_000
 """The best rows, which are always averaged: that takes some hundredths of a second, and tells how long more would."""
-_LEAST_SECONDS = 0.6
+_LEAST_SECONDS = 0.4
 """For the averages of a page, however late it is."""
 _SHARE_OF_TIME = 0.8
 """Rows further down may take a little longer."""
