@@ -426,18 +426,18 @@ def watch_clock(monkeypatch):
 def test_no_deadline_but_that_of_the_watch_ends_a_run_with_a_checkpoint(watch_clock, tmp_path):
     """By the watch's clock no time passes, so a limit of a nanosecond is never reached."""
     watch_clock(Clock())
-    found = learn(sample_asia(), time_limit=1e-9, checkpoint=tmp_path / "checkpoint", n_threads=1)
+    found = learn(read_data(sample_asia()), time_limit=1e-9, checkpoint=tmp_path / "checkpoint", n_threads=1)
     assert (found.n_networks, found.complete) == (35, True)
 
 
-@pytest.mark.parametrize("n_calls", [4, 5, 8, 12, 20, 50, 100])
+@pytest.mark.parametrize("n_calls", [4, 5, 6, 7, 8, 9, 12])
 @pytest.mark.parametrize("executor", [None, "threads"])
 def test_a_time_limit_never_counts_as_an_interruption(watch_clock, tmp_path, executor, n_calls):
     """The clock of the watch jumps over the deadline somewhere in reading, scoring or the search."""
     watch_clock(Clock(n_calls))
-    pool = ThreadPoolExecutor(1) if executor else None
+    pool, data = ThreadPoolExecutor(1) if executor else None, read_data(sample_asia())
     try:
-        found = learn(sample_asia(), time_limit=3600.0, checkpoint=tmp_path / "c", executor=pool, n_threads=1)
+        found = learn(data, time_limit=3600.0, checkpoint=tmp_path / "c", executor=pool, n_threads=1)
     except TimeLimitError:
         return
     assert found.stopped_because in (None, "time_limit")
