@@ -29,7 +29,10 @@ _SECONDS_BEFORE_BAR = 0.5
 
 def is_terminal(stream: IO[str] | None) -> bool:
     """Whether somebody looks on; a stream may be closed, and is None where the process began without one."""
-    return stream is not None and not stream.closed and stream.isatty()
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
 
 
 @contextmanager
