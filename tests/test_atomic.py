@@ -29,7 +29,8 @@ def test_a_failure_leaves_the_older_file(tmp_path, error):
 
 
 def test_a_full_disk_is_told_in_plain_words(tmp_path):
-    with pytest.raises(OptionError, match=r"file cannot be written \(No space left"), replacing(tmp_path / "file"):
+    message = r"file cannot be written \(the disk is full\); free some space, or choose a folder on another disk"
+    with pytest.raises(OptionError, match=message), replacing(tmp_path / "file"):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
 

@@ -271,7 +271,8 @@ def test_demo_script_takes_a_relative_folder(tmp_path):
 def test_version_help_and_completion():
     assert re.fullmatch(r"credibn \d+\.\d+.*\n", run("--version").stdout)
     stdout = " ".join(run("--help").stdout.split())
-    assert "3 a limit struck, so the result is not complete; 130 interrupted" in stdout
+    assert "3 a limit was reached, so the result is not complete; 4 a result could not be written" in stdout
+    assert "130 interrupted" in stdout
     assert "'credibn --install-completion' teaches your shell" in stdout
     results = ["edges", "report", "predict", "fit", "sample", "posterior"]
     for command in ("score", "learn", "kbest", "data", "convert", "demo", *results):

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import signal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
 from credibn.cli import app
+from credibn.cli_learn import _seconds_to_search
 from credibn.progress import stage_bars
 from credibn.report import learning_headline
 from credibn.search import ENGINES
@@ -173,6 +175,32 @@ def test_time_limit(data, tmp_path, monkeypatch):
     result = run("learn", data, "--engine", "waiting", "--time-limit", 2, "--json")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "so nothing exact can be said; raise --time-limit" in result.stderr
+
+
+def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("credibn.cli_learn.print_learned", lambda _: seen.extend(p.name for p in tmp_path.iterdir()))
+    run("learn", data, "-o", tmp_path)
+    assert sorted(seen) == ["report.html", "result.credibn", "run.json", "summary.json"]
+
+
+@pytest.mark.parametrize(("words", "is_limited"), [((), False), (("--time-limit", 3600), True)])
+def test_the_report_is_under_the_time_limit(data, tmp_path, monkeypatch, words, is_limited):
+    given = []
+    monkeypatch.setattr("credibn.cli_learn.write_learning_page", lambda *words: given.append(words[-1]))
+    run("learn", data, "-o", tmp_path, *words)
+    (seconds,) = given
+    assert (seconds is not None) is is_limited
+    assert not is_limited or 0 < seconds < 3600
+
+
+@pytest.mark.parametrize(
+    ("limit", "out", "left"), [(60.0, "out", 50.0), (60.0, None, 51.0), (10.0, "out", 1e-9), (None, "out", None)]
+)
+def test_the_search_leaves_time_for_the_files(monkeypatch, limit, out, left):
+    """Nine seconds have passed; the files of a small result take a second."""
+    monkeypatch.setattr("credibn.cli_options.time.perf_counter", lambda: 109.0)
+    assert _seconds_to_search(limit, 100.0, None if out is None else Path(out)) == left
 
 
 def test_ctrl_c_keeps_the_partial_result(data, tmp_path, monkeypatch):

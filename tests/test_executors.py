@@ -6,17 +6,19 @@ import signal
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from credibn import k_best_classes, learn, score_parent_sets
-from credibn.errors import DataError, OptionError, WorkerError
+from credibn import k_best_classes, learn, read_data, score_parent_sets
+from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
 from credibn.scores import GaussianBIC, scoring
 from credibn.scores import pieces as scoring_pieces
+from credibn.search.watching import Watch
 from credibn.work import Workbench
 from pieces import LocalCosts, PairCosts, SlowOnce, die
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
@@ -299,8 +301,19 @@ def test_scoring_in_pieces_can_be_stopped(tmp_path, executor):
     bench = Workbench(ThreadPoolExecutor(1) if executor else None, folder=tmp_path)
     with pytest.raises(KeyboardInterrupt):
         scoring.score_on(bench, sample_asia(), n_threads=1, progress=lambda fraction: False)
-    with pytest.raises(KeyboardInterrupt):
+    bench.forget()
+
+
+def test_a_deadline_that_passes_in_a_worker_is_the_time_limit_and_no_interruption():
+    bench = Workbench(ThreadPoolExecutor(1))
+    with pytest.raises(TimeLimitError, match="time limit was reached while parent sets were scored"):
         scoring.score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+
+
+def test_in_threads_of_this_process_the_watch_is_the_only_clock(tmp_path):
+    bench = Workbench(folder=tmp_path / "checkpoint")
+    table = scoring.score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+    assert table.n_candidates == score_parent_sets(sample_asia()).n_candidates
     bench.forget()
 
 
@@ -385,3 +398,57 @@ def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
     processes.submit(learn, noise(4)).result()  # a worker has started, however long that takes
     found = learn(table, bayes_factor=150, engine="integer_program", time_limit=5.0, executor=processes)
     assert (found.complete, found.stopped_because) == (False, "time_limit")
+
+
+class Clock:
+    """Stands still, and jumps a day ahead after some calls."""
+
+    def __init__(self, n_calls=None):
+        self.n_calls = n_calls
+
+    def __call__(self):
+        if self.n_calls is None:
+            return 0.0
+        self.n_calls -= 1
+        return 0.0 if self.n_calls >= 0 else 86_400.0
+
+
+@pytest.fixture
+def watch_clock(monkeypatch):
+    """Lets the watch of a run have a clock of its own."""
+
+    def use(clock):
+        monkeypatch.setattr("credibn.learning.runs.Watch", partial(Watch, clock=clock))
+
+    return use
+
+
+def test_no_deadline_but_that_of_the_watch_ends_a_run_with_a_checkpoint(watch_clock, tmp_path):
+    """By the watch's clock no time passes, so a limit of a nanosecond is never reached."""
+    watch_clock(Clock())
+    found = learn(read_data(sample_asia()), time_limit=1e-9, checkpoint=tmp_path / "checkpoint", n_threads=1)
+    assert (found.n_networks, found.complete) == (35, True)
+
+
+@pytest.mark.parametrize("n_calls", [4, 5, 6, 7, 8, 9, 12])
+@pytest.mark.parametrize("executor", [None, "threads"])
+def test_a_time_limit_never_counts_as_an_interruption(watch_clock, tmp_path, executor, n_calls):
+    """The clock of the watch jumps over the deadline somewhere in reading, scoring or the search."""
+    watch_clock(Clock(n_calls))
+    pool, data = ThreadPoolExecutor(1) if executor else None, read_data(sample_asia())
+    try:
+        found = learn(data, time_limit=3600.0, checkpoint=tmp_path / "c", executor=pool, n_threads=1)
+    except TimeLimitError:
+        return
+    assert found.stopped_because in (None, "time_limit")
+
+
+def test_a_deadline_that_passes_in_a_worker_before_the_watch_sees_it(watch_clock):
+    """By the watch's clock no time passes; the workers' own deadline is over when they begin."""
+    watch_clock(Clock())
+    table = score_parent_sets(noise(), bayes_factor=3)
+    options = {"bayes_factor": 3, "engine": "integer_program", "time_limit": 1e-9}
+    found = learn(table, **options, executor=ThreadPoolExecutor(1))
+    assert (found.complete, found.stopped_because) == (False, "time_limit")
+    with pytest.raises(TimeLimitError, match="while parent sets were scored"):
+        learn(read_data(noise()), **options, executor=ThreadPoolExecutor(1))

@@ -26,6 +26,7 @@ from credibn import (
     k_best_classes,
     k_best_networks,
     learn,
+    read_data,
     read_scores,
     score_parent_sets,
     write_scores,
@@ -311,7 +312,7 @@ def test_time_limit_during_the_search(tied, waiting):
 
 
 def test_time_limit_before_anything_is_known(tied, waiting):
-    with pytest.raises(TimeLimitError, match="struck before a network was found"):
+    with pytest.raises(TimeLimitError, match="reached before a network was found"):
         learn(tied, engine=waiting(has_found=False), time_limit=1.5)
     with pytest.raises(TimeLimitError, match="before the optimum was proven, which a ratio needs"):
         learn(tied, engine=waiting(), time_limit=1.5, ratio=1.1)
@@ -320,7 +321,7 @@ def test_time_limit_before_anything_is_known(tied, waiting):
 def test_time_limit_while_scoring(engine):
     values = np.random.default_rng(0).integers(0, 2, (1000, 40))
     with pytest.raises(TimeLimitError, match="while parent sets were scored"):
-        learn(values, score="bdeu", time_limit=1.0, engine=engine)
+        learn(read_data(values), score="bdeu", time_limit=1.0, engine=engine)
 
 
 def test_ctrl_c_keeps_what_was_found(tied, waiting):

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 
 import strategies
-from credibn import CredibleSet, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
+from credibn import CredibleSet, _core, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
 from credibn.credible.rows import Rows
 from credibn.errors import CredibnWarning, OptionError
 from credibn.examples import sample_asia, tic_tac_toe
@@ -26,6 +26,8 @@ from credibn.report import class_lines, learning_headline, scoring_headline, wri
 from credibn.report.class_lines import MOST_CLASSES, best_classes, edges_text
 from credibn.report.pairs import agreement_sentence, pairs_of
 from credibn.report.provenance import repeating_call
+from credibn.report.sections import share
+from credibn.report.shortening import averaged_part, shortened_sentences
 from credibn.scores import ScoreTable
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -574,3 +576,75 @@ def test_a_learning_page_of_other_data_is_refused(tmp_path, asia_result):
     with pytest.raises(OptionError, match="belongs to other data"):
         write_learning_page(asia_result, tmp_path / "page.html", data)
     assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------------------------ within a time limit
+
+
+@pytest.fixture(scope="module")
+def large_result():
+    """All networks of five variables, listed one by one."""
+    values = np.random.default_rng(3).integers(0, 2, (60, 5))
+    found = learn(values, epsilon=1000.0, unit="networks", posterior_share=False)
+    assert found.n_networks == 29_281
+    return found
+
+
+@pytest.fixture
+def averaged_rows(monkeypatch):
+    """How many rows each computation of averages took; not even a moment is granted where there is no time."""
+    monkeypatch.setattr("credibn.report.shortening._LEAST_SECONDS", 0.0)
+    seen, compute = [], _core.average_structure
+
+    def counting(offsets, masks, choices, weights, by_class):
+        seen.append(len(choices))
+        return compute(offsets, masks, choices, weights, by_class)
+
+    monkeypatch.setattr(_core, "average_structure", counting)
+    return seen
+
+
+class Clock:
+    """Tells some seconds more at each call."""
+
+    def __init__(self, seconds):
+        self.now, self.seconds = 0.0, seconds
+
+    def __call__(self):
+        self.now += self.seconds
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "n_rows"), [(0.0, 2_000), (2.0, 2_000), (11.0, 16_000), (13.0, 19_200), (25.0, 29_281), (None, 29_281)]
+)
+def test_averages_take_as_many_rows_as_the_time_allows(large_result, averaged_rows, seconds, n_rows):
+    """The first 2,000 take a second by this clock; the rest may take four fifths of what is left."""
+    part = averaged_part(large_result, seconds, Clock(1.0))
+    assert len(part.rows) == n_rows
+    assert averaged_rows == ([] if seconds is None else [2_000])
+
+
+def test_a_page_without_time_is_about_the_best_part_and_says_so(tmp_path, large_result, averaged_rows):
+    result = replace(large_result)  # nothing is known of it yet
+    write_learning_page(result, tmp_path / "short.html", seconds=0.0)
+    assert averaged_rows == [2_000]
+    short = unescape((tmp_path / "short.html").read_text(encoding="utf-8"))
+    assert "This page is shortened to keep the time limit." in short
+    assert "among the best 2,000 networks of 29,281, which hold " in short
+    assert "To make the full page: credibn report RESULT --data DATA -o report.html." in short
+    assert "edges in the best 2,000 networks" in short
+    assert "29,281" in without_assets(short), "the numbers of the whole result are there"
+    write_learning_page(result, tmp_path / "whole.html", seconds=3600.0)
+    write_learning_page(result, tmp_path / "unlimited.html")
+    whole = (tmp_path / "whole.html").read_bytes()
+    assert whole == (tmp_path / "unlimited.html").read_bytes()
+    assert b'id="shortened"' not in whole
+
+
+def test_the_weight_left_out_bounds_what_it_could_change(large_result, averaged_rows):
+    part = averaged_part(large_result, 0.0)
+    left_out = 1 - math.exp(part.log_mass - large_result.log_mass)
+    change = np.abs(part.edge_probabilities().to_numpy() - large_result.edge_probabilities().to_numpy()).max()
+    assert 0 < change <= left_out + 1e-12
+    assert f"hold {share(1 - left_out)} of the weight" in " ".join(shortened_sentences(large_result, part))

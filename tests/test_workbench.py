@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import pieces
 from credibn.errors import DataError, OptionError, WorkerError
-from credibn.work import Stopped, Workbench, cut_evenly
+from credibn.work import OutOfTime, Stopped, Workbench, cut_evenly
 
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
 
@@ -397,8 +397,8 @@ def test_a_stop_before_anything_begins(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_time_is_over_in_a_worker(tmp_path, processes):
-    with pytest.raises(Stopped):
+def test_the_deadline_passes_in_a_worker(tmp_path, processes):
+    with pytest.raises(OutOfTime):
         list(Workbench(processes).do("test", "q", pieces.wait_for_the_end, tmp_path, [0], always, time_left=0.3))
 
 

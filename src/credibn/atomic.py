@@ -1,5 +1,6 @@
 """Files written all or nothing: beside their destination first, then moved into place."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -10,7 +11,27 @@ from typing import BinaryIO
 from credibn.checks import file_path
 from credibn.errors import OptionError
 
-__all__ = ["replacing"]
+__all__ = ["replacing", "why_unwritable"]
+
+
+def why_unwritable(error: BaseException) -> str:
+    """Say in a few words why something could not be written.
+
+    Examples
+    --------
+    >>> why_unwritable(OSError(errno.ENOSPC, "No space left on device"))
+    'the disk is full'
+    >>> why_unwritable(PermissionError(errno.EACCES, "Permission denied"))
+    'Permission denied'
+    """
+    if isinstance(error, OptionError) and error.__cause__ is not None:  # of `replacing`
+        error = error.__cause__
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return "the disk is full"
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -47,6 +68,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            reason = error.strerror or error
-            raise OptionError(f"{path} cannot be written ({reason}); check the folder and its permissions") from error
+            remedy = "check the folder and its permissions"
+            if error.errno in _NO_SPACE:
+                remedy = "free some space, or choose a folder on another disk"
+            raise OptionError(f"{path} cannot be written ({why_unwritable(error)}); {remedy}") from error
         raise

@@ -5,8 +5,11 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 - 0: done.
 - 1: an unexpected error inside credibn; the traceback is worth a report.
 - 2: wrong usage or bad input; the message says what to change.
-- 3: a limit struck; what was found and is certain was written, if anything was.
+- 3: a limit was reached; what was found and is certain was written, if anything was.
+- 4: what was found could not be written where it was asked for: to standard output, or to the folder of ``--out``.
 - 130: interrupted (Ctrl-C or SIGTERM); nothing was written, or what the search had found, which the result says.
+
+A reader that closes a pipe has had enough: that is no error, and the files are complete.
 """
 
 import json
@@ -21,8 +24,9 @@ from typing import Annotated, Any
 
 import pyarrow.csv
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from credibn.atomic import why_unwritable
 from credibn.cli_convert import ScoreFormat, convert
 from credibn.cli_learn import kbest, learn
 from credibn.cli_models import fit, predict, sample
@@ -79,6 +83,7 @@ from credibn.terminal import (
     print_summary,
     warnings_as_lines,
 )
+from credibn_command.streams import need_output
 
 __all__ = ["app", "main"]
 
@@ -113,6 +118,15 @@ class _Shell(TyperGroup):
             raise typer.Exit(130) from None
 
 
+class _Command(TyperCommand):
+    """A command whose standard output is a result, unless files have all of it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))
+        need_output(bool(ctx.params.get("as_json")) or not writes_files)
+        return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="credibn",
     cls=_Shell,
@@ -120,11 +134,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Every Bayesian network structure that your data cannot rule out.",
     epilog="Exit status: 0 done and complete; 1 unexpected internal error; 2 wrong usage or bad input; "
-    "3 a limit struck, so the result is not complete; 130 interrupted.\n\n'credibn --install-completion' teaches your "
+    "3 a limit was reached, so the result is not complete; 4 a result could not be written where it was asked for; "
+    "130 interrupted.\n\n'credibn --install-completion' teaches your "
     "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
 for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert, reproduce):
-    app.command()(_command)
+    app.command(cls=_Command)(_command)
 
 _Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]
 _Out = Annotated[
@@ -151,7 +166,7 @@ def _credibn(
     pass
 
 
-@app.command()
+@app.command(cls=_Command)
 def score(
     data: SourceOption,
     score: ScoreOption = ScoreName.BIC,
@@ -209,7 +224,7 @@ def score(
     print_result(dataset, table, out, seconds, as_json)
 
 
-@app.command("data")
+@app.command("data", cls=_Command)
 def describe(
     data: SourceOption,
     columns: Annotated[Columns, typer.Option(help="How to read the columns.")] = Columns.MIXED,
@@ -248,7 +263,7 @@ def _predicted_costs(dataset: Dataset) -> dict[str, Any]:
     return costs
 
 
-@app.command()
+@app.command(cls=_Command)
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; made if need be.")],
     example: Annotated[Example, typer.Option(help="Which data to make.")] = Example.ASIA,
@@ -263,7 +278,7 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         pyarrow.csv.write_csv(rows, paths["csv"])
     except OSError as error:
-        raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+        raise OptionError(f"{out} cannot be written ({why_unwritable(error)}); choose another folder") from error
     found = find_credible_set(rows, bayes_factor=20)
     write_scores(found.score_table, paths["pss"])
     found.save(paths["credibn"])
@@ -292,5 +307,5 @@ def _rehearse_writing(names: tuple[str, ...], out: Path, format: ScoreFormat | N
             write_scores(rehearsal, Path(folder) / out.name, format=format)
     except OSError as error:
         raise OptionError(
-            f"{out} cannot be written ({error.strerror}); check the folder and its permissions"
+            f"{out} cannot be written ({why_unwritable(error)}); check the folder and its permissions"
         ) from error

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import typer
 
-from credibn.atomic import replacing
+from credibn.atomic import replacing, why_unwritable
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
@@ -69,7 +69,7 @@ def check_destination(out: Path) -> None:
             pass
     except OSError as error:
         raise OptionError(
-            f"{out} cannot be written ({error.strerror}); check the folder and its permissions"
+            f"{out} cannot be written ({why_unwritable(error)}); check the folder and its permissions"
         ) from error
 
 

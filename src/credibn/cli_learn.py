@@ -1,12 +1,17 @@
 """The commands that search: ``learn`` and ``kbest``.
 
-Both end with status 0 only if the result is complete: with 3 if a limit struck, with 130 after Ctrl-C or SIGTERM. What
-the search had found until then is printed and written all the same, and says that it is partial.
+Both end with status 0 only if the result is complete: with 3 if a limit was reached, with 130 after Ctrl-C or SIGTERM.
+What the search had found until then is written and printed all the same, and says that it is partial. Files come first:
+nobody who reads standard output, or stops reading it, decides about them.
 """
 
+import itertools
 import json
+import os
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
-from credibn.atomic import replacing
+from credibn.atomic import replacing, why_unwritable
+from credibn.cli_files import RESULT
 from credibn.cli_options import (
     AsJsonOption,
     BayesFactorOption,
@@ -53,10 +59,17 @@ from credibn.report import write_learning_page
 from credibn.scores.scoring import resolve_threads
 from credibn.terminal import holding_interrupts, learned_facts, print_learned, run_facts
 from credibn.work import Workbench
+from credibn_command import start_time
+from credibn_command.streams import NOT_WRITTEN
 
 __all__ = ["kbest", "learn"]
 
-_LIMIT_STRUCK, _INTERRUPTED = 3, 130
+_LIMIT_REACHED, _INTERRUPTED = 3, 130
+_REPORT = "report.html"
+_SECONDS_TO_WRITE, _MOST_TO_WRITE = 1.0, 0.2
+"""To write the files of a small result, and the share of a short limit that is kept for it at most."""
+_SECONDS_PER_ROW = 1e-6
+"""To write a class to a file, to weigh it and to draw the curve of all: measured with two million of 20 variables."""
 
 
 class Unit(StrEnum):
@@ -127,7 +140,7 @@ def learn(
     as_json: AsJsonOption = False,
 ) -> None:
     """Find every network within a Bayes factor of the best, by Markov equivalence class."""
-    started = time.perf_counter()
+    started, before = start_time(), time.perf_counter()
     source = scoring_source(
         data,
         scores,
@@ -143,11 +156,12 @@ def learn(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
-        time_limit=time_limit,
+        time_limit=time_left(time_limit, started),
     )
-    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
+    seconds = _seconds_to_search(time_limit, started, out)
+    searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     bench = _prepare_folder(out, threads)
-    reading = time.perf_counter() - started
+    reading = time.perf_counter() - before
     with stage_bars() as progress:
         found = find_credible_set(
             **source,
@@ -161,7 +175,7 @@ def learn(
             progress=progress,
         )
     found = replace(found, settings={**found.settings, "time_limit": time_limit})
-    _finish(found, source.get("data"), reading, started, out, bench, as_json)
+    _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
 
 
 def kbest(
@@ -192,7 +206,7 @@ def kbest(
     as_json: AsJsonOption = False,
 ) -> None:
     """Find the k best networks, or the k best Markov equivalence classes."""
-    started = time.perf_counter()
+    started, before = start_time(), time.perf_counter()
     source = scoring_source(
         data,
         scores,
@@ -208,20 +222,28 @@ def kbest(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
-        time_limit=time_limit,
+        time_limit=time_left(time_limit, started),
     )
-    searching = _searching(started, time_limit, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
+    seconds = _seconds_to_search(time_limit, started, out)
+    searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
     bench = _prepare_folder(out, threads)
-    reading = time.perf_counter() - started
+    reading = time.perf_counter() - before
     with stage_bars() as progress:
         find = k_best_classes if classes else k_best_networks
         found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
     found = replace(found, settings={**found.settings, "time_limit": time_limit})
-    _finish(found, source.get("data"), reading, started, out, bench, as_json)
+    _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+
+
+def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
+    """Return what is left of the time limit: reading is part of it, and so is writing the files."""
+    left = time_left(time_limit, started)
+    if left is None or time_limit is None or out is None:
+        return left
+    return max(left - min(_SECONDS_TO_WRITE, _MOST_TO_WRITE * time_limit), 1e-9) if time_limit > 0 else left
 
 
 def _searching(
-    started: float,
     time_limit: float | None,
     memory_limit: float | None,
     threads: int | None,
@@ -230,9 +252,9 @@ def _searching(
     engine: str,
     posterior_share: bool | None,
 ) -> dict[str, Any]:
-    """Return the options of the library that say how to search; the time for reading is part of the limit."""
+    """Return the options of the library that say how to search."""
     return {
-        "time_limit": time_left(time_limit, started),
+        "time_limit": time_limit,
         "memory_limit": bytes_of(memory_limit),
         "n_threads": threads,
         "unit": unit.value,
@@ -254,8 +276,9 @@ def _prepare_folder(out: Path | None, threads: int | None) -> Workbench | None:
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise OptionError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+        raise OptionError(f"{out} cannot be written ({why_unwritable(error)}); choose another folder") from error
     bench = Workbench(n_threads=resolve_threads(threads), folder=out / "checkpoint")
+    bench.seconds_per_row = _SECONDS_PER_ROW
     for left_by_a_kill in out.glob(".credibn-*.tmp"):
         left_by_a_kill.unlink(missing_ok=True)
     if bench.was_begun:
@@ -268,64 +291,107 @@ def _finish(
     data: Dataset | None,
     reading: float,
     started: float,
+    time_limit: float | None,
     out: Path | None,
     bench: Workbench | None,
     as_json: bool,
 ) -> None:
-    """Write and print what was found, and end with the status that says whether it is complete."""
-    with holding_interrupts():  # what was found is worth more than a quick end
-        _write_and_print(found, reading, started, out, as_json)
+    """Write what was found, then print it, and end with the status that says whether it is complete."""
+    plain = replace(found, engine="", timings={}, statistics={})  # the same bytes for any run
+    facts, is_written, has_report, is_interrupted = learned_facts(plain), True, False, False
     if out is not None:
+        with holding_interrupts():  # what was found is worth more than a quick end
+            is_written = _write_result(plain, facts, out)
+            how_it_went = {**_how_it_went(found, reading, started), "statistics": dict(found.statistics)}
+            is_written = _try(lambda: _write_json(out / "run.json", how_it_went)) and is_written
         try:
-            write_learning_page(replace(found, engine="", timings={}, statistics={}), out / "report.html", data)
+            has_report = _try(lambda: write_learning_page(plain, out / _REPORT, data, time_left(time_limit, started)))
+            is_written = is_written and has_report
         except KeyboardInterrupt:
-            message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
-            typer.echo(message, err=True)
-            raise typer.Exit(_INTERRUPTED) from None
-        typer.echo(f"report: {out / 'report.html'}", err=True)
-    if bench is not None and out is not None:
+            is_interrupted = True
+    if bench is not None and is_written:
         settle(bench, found.stopped_because)
-        if any((folder := out / "checkpoint").glob("*")):
-            typer.echo(f"{folder} keeps what is done: the same command goes on from there", err=True)
+    elif bench is not None:
+        bench.close()  # what is done may yet serve
+    with holding_interrupts():
+        if as_json:
+            typer.echo(json.dumps({**facts, **_how_it_went(found, reading, started)}))
+        else:
+            print_learned(plain)
+            if out is not None and is_written:
+                typer.echo(f"written to {out}")
+        _print_notes(found, out, has_report, is_interrupted)
+    if not is_written:
+        raise typer.Exit(NOT_WRITTEN)
+    if is_interrupted or found.stopped_because == "interrupted":
+        raise typer.Exit(_INTERRUPTED)
     if not found.complete:
-        raise typer.Exit(_INTERRUPTED if found.stopped_because == "interrupted" else _LIMIT_STRUCK)
+        raise typer.Exit(_LIMIT_REACHED)
 
 
-def _write_and_print(found: CredibleSet, reading: float, started: float, out: Path | None, as_json: bool) -> None:
-    """Write the result and its summary, and print what was found.
-
-    What differs from run to run goes to a file of its own: all others have the same bytes for the same question.
-    """
-    if out is not None:
-        found.save(out / "result.credibn")
-    seconds = {
-        **found.timings,
-        "read": reading + found.timings["read"],
-        "total": time.perf_counter() - started,
-    }
-    facts, how_it_went = learned_facts(found), run_facts(found, seconds)
-    if out is not None:
-        more = {
-            "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
-            "is_optimum_proven": found.is_optimum_proven,
-            "guarantee": found.guarantee,
-            "log_mass": found.log_mass if len(found.rows) else None,
-            "log_total_mass": found.log_total_mass,
-            "grouping": found.grouping,
-            "names": found.names,
-            "settings": dict(found.settings),
-            "provenance": dict(found.provenance),
-        }
-        _write_json(out / "summary.json", {**facts, **more})
-        _write_json(out / "run.json", {**how_it_went, "statistics": dict(found.statistics)})
-    if as_json:
-        typer.echo(json.dumps({**facts, **how_it_went}))
-    else:
-        print_learned(found)
-        if out is not None:
-            typer.echo(f"written to {out}")
+def _print_notes(found: CredibleSet, out: Path | None, has_report: bool, is_interrupted: bool) -> None:
+    """Say on standard error what the result lacks, and where to find what else there is."""
     if not found.complete:
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
+    if out is None:
+        return
+    if is_interrupted:
+        message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
+        typer.echo(message, err=True)
+    if has_report:
+        typer.echo(f"report: {out / _REPORT}", err=True)
+    if any((folder := out / "checkpoint").glob("*")):
+        typer.echo(f"{folder} keeps what is done: the same command goes on from there", err=True)
+
+
+def _how_it_went(found: CredibleSet, reading: float, started: float) -> dict[str, Any]:
+    """Return what differs from run to run; reading was done here, and the total is until now."""
+    total = time.perf_counter() - started
+    return run_facts(found, {**found.timings, "read": reading + found.timings["read"], "total": total})
+
+
+def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
+    """Write the result and its summary; tell whether both are there.
+
+    What differs from run to run is in neither: they have the same bytes for the same question. A result that cannot be
+    written where it was asked for is written to the current folder.
+    """
+    more = {
+        "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
+        "is_optimum_proven": found.is_optimum_proven,
+        "guarantee": found.guarantee,
+        "log_mass": found.log_mass if len(found.rows) else None,
+        "log_total_mass": found.log_total_mass,
+        "grouping": found.grouping,
+        "names": found.names,
+        "settings": dict(found.settings),
+        "provenance": dict(found.provenance),
+    }
+    with suppress(OSError):
+        out.mkdir(parents=True, exist_ok=True)  # somebody may have removed it meanwhile
+    if not _try(lambda: found.save(out / RESULT)):
+        spare = _spare_path(out)
+        if _try(lambda: found.save(spare)):
+            typer.echo(f"the result is in {spare} instead", err=True)
+        return False
+    return _try(lambda: _write_json(out / "summary.json", {**facts, **more}))
+
+
+def _try(write: Callable[[], None]) -> bool:
+    """Write something; say so where that fails, and return whether it did not."""
+    try:
+        write()
+    except OptionError as error:
+        typer.echo(f"error: {error}", err=True)
+        return False
+    return True
+
+
+def _spare_path(out: Path) -> Path:
+    """Return a name in the current folder that no file has."""
+    folder, stem = Path.cwd(), f"{out.resolve().name or 'credibn'}-result"
+    names = (f"{stem}.credibn" if at == 0 else f"{stem}-{at}.credibn" for at in itertools.count())
+    return next(folder / name for name in names if not os.path.lexists(folder / name))
 
 
 def _write_json(path: Path, facts: dict[str, Any]) -> None:

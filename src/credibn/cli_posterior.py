@@ -35,6 +35,7 @@ from credibn.learning import exact_posterior
 from credibn.posterior import Posterior
 from credibn.progress import stage_bars
 from credibn.terminal import pair_table
+from credibn_command import start_time
 
 if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not wait for it
     from pandas import DataFrame
@@ -67,7 +68,7 @@ def posterior(
     as_json: AsJsonOption = False,
 ) -> None:
     """Average over all networks there are, exactly, for up to 24 variables: the log mass, and each edge."""
-    started = time.perf_counter()
+    started = start_time()
     max_bytes = bytes_of(memory_limit)
     source = scoring_source(
         data,
@@ -84,7 +85,7 @@ def posterior(
         discretise=discretise,
         continuous=continuous,
         max_states=max_states,
-        time_limit=time_limit,
+        time_limit=time_left(time_limit, started),
     )
     with stage_bars() as progress:
         summed = exact_posterior(

@@ -19,7 +19,7 @@ import typer
 from credibn.cli_options import AsJsonOption
 from credibn.errors import OptionError
 from credibn.learning.options import Progress, resolve_seconds
-from credibn.progress import STAGE_TITLES, StageBar, stage_bars
+from credibn.progress import STAGE_TITLES, StageBar, is_terminal, stage_bars
 from credibn.reproduction import (
     EXPERIMENTS,
     Followed,
@@ -230,6 +230,6 @@ def _text(table: ResultTable, rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _fitting(lines: Sequence[Sequence[str]]) -> int:
     """Return how many columns fit side by side where somebody looks; a pipe has no width."""
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
+    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else math.inf
     ends = accumulate(max(map(len, column)) + _GAP for column in zip(*lines, strict=True))
     return max(_FEWEST_COLUMNS, sum(end - _GAP <= room for end in ends))

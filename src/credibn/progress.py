@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from math import isfinite
+from typing import IO
 
 from credibn.search import Tally
 
-__all__ = ["STAGE_TITLES", "StageBar", "progress_bar", "stage_bars", "tally_text"]
+__all__ = ["STAGE_TITLES", "StageBar", "is_terminal", "progress_bar", "stage_bars", "tally_text"]
 
 STAGE_TITLES = {
     "score": "scoring",
@@ -24,6 +25,14 @@ STAGE_TITLES = {
 }
 """What the stages of the library are called where someone watches."""
 _SECONDS_BEFORE_BAR = 0.5
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Whether somebody looks on; a stream may be closed, and is None where the process began without one."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
 
 
 @contextmanager
@@ -41,7 +50,7 @@ def stage_bars(titles: Mapping[str, str] = STAGE_TITLES) -> Iterator[StageBar | 
     """
     from rich.console import Console  # only those who want a bar wait for it
 
-    if not (sys.stderr.isatty() or Console(stderr=True).is_jupyter):
+    if not (is_terminal(sys.stderr) or Console(stderr=True).is_jupyter):
         yield None
         return
     bar = StageBar(titles)

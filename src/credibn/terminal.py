@@ -22,6 +22,7 @@ from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary, DataSummary
 from credibn.errors import CredibnWarning
 from credibn.graphs import CPDAG
+from credibn.progress import is_terminal
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
 
@@ -303,7 +304,7 @@ def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     b        7
     """
     # A pipe has no width: lines are wrapped only where a person would see them cut.
-    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
+    console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for at, title in enumerate(header):
         table.add_column(title, justify="right" if at in right else "left", overflow="fold")

@@ -58,6 +58,8 @@ __all__ = [
 
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
+_ROWS_AT_A_TIME = 1 << 14
+"""Classes whose members are looked at between two questions to the watch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +126,10 @@ def start(
     check_engine_name(engine)
     check_flag("posterior_share", posterior_share)
     clock = Clock()
-    max_bytes = resolve_bytes(memory_limit)
-    watch = Watch(progress, resolve_seconds(time_limit), max_bytes)
+    max_bytes, seconds, threads = resolve_bytes(memory_limit), resolve_seconds(time_limit), resolve_threads(n_threads)
     listed = {name: as_lists(value) for name, value in scoring.items()}
-    threads = resolve_threads(n_threads)
     bench = open_bench(executor, checkpoint, threads)
+    watch = Watch(progress, seconds, max_bytes, bench.seconds_per_row)
     with releasing(bench, bench is not checkpoint):
         source = open_source(
             data,
@@ -209,6 +210,7 @@ def _search(
         watch=run.watch,
         follow=run.watch.follow,
         seconds_left=run.watch.seconds_left,
+        end_time=run.watch.end_time,
         bench=run.bench,
     )
     engine = choose_engine(problem, run.engine)
@@ -226,22 +228,38 @@ def _search(
         raise nothing_known(run.watch, "before a network was found")
     with run.clock.stage("search"):
         found, rows = _in_rows(run, table, unit, found, scores)
-        if unit == "classes" and table.epsilon is None:
-            stray = parent_set_outside(table, rows)
-            if stray is not None:
-                raise _not_equivalent(stray)
     return Answer(table, unit, found.engine, found, rows)
 
 
 def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDArray[np.float64]) -> tuple[Found, Rows]:
-    """Return the rows, networks grouped by class; only the best of them where there is no time to group all."""
-    if unit == "classes":
-        return found, Rows(found.choices, scores, found.sizes, None)
-    rows = group(table, found.choices, scores, run.n_threads, run.watch)
+    """Return the rows, networks grouped by class; only the best of them where there is no time to look at all."""
+    if unit == "networks":
+        rows = group(table, found.choices, scores, run.n_threads, run.watch)
+    else:
+        rows = Rows(found.choices, scores, found.sizes, None)
+        rows = rows if table.epsilon is not None else rows.first(_count_whole_classes(run, table, rows))
     if len(rows) < len(scores):
         bound = min(found.unexplored_bound, -float(scores[len(rows)]))
         found = replace(found, stopped=True, unexplored_bound=bound)
     return found, rows
+
+
+def _count_whole_classes(run: Run, table: ScoreTable, rows: Rows) -> int:
+    """Return how many classes, from the best down, have all their parent sets in a table that does not promise it.
+
+    Raises
+    ------
+    OptionError
+        When one has not.
+    """
+    n_seen = 0
+    while n_seen < len(rows) and run.watch("grouping", n_seen / len(rows)):
+        chosen = slice(n_seen, n_seen + _ROWS_AT_A_TIME)
+        stray = parent_set_outside(table, Rows(rows.choices[chosen], rows.scores[chosen], rows.sizes[chosen], None))
+        if stray is not None:
+            raise _not_equivalent(stray)
+        n_seen = min(len(rows), chosen.stop)
+    return n_seen
 
 
 def _not_equivalent(parent_set: str) -> OptionError:
@@ -254,7 +272,7 @@ def _not_equivalent(parent_set: str) -> OptionError:
 def nothing_known(watch: Watch, when: str) -> BaseException:
     """Return the error for a search that ended before it could say anything exact."""
     if watch.reason == "time_limit":
-        return TimeLimitError(f"the time limit struck {when}, so nothing exact can be said; raise time_limit")
+        return TimeLimitError(f"the time limit was reached {when}, so nothing exact can be said; raise time_limit")
     if watch.reason in (None, "memory_limit"):
         return TooLargeError(f"the search ran out of memory {when}; raise memory_limit or lower epsilon")
     return KeyboardInterrupt(f"the search was stopped {when}")
@@ -285,7 +303,7 @@ def within_limits(
 
 
 def why_stopped(run: Run, found: Found) -> str | None:
-    """Return what ended the search before its time."""
+    """Return what ended the search before it was done."""
     return run.watch.reason or "memory_limit" if found.stopped else None
 
 

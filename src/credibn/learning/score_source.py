@@ -17,6 +17,7 @@ from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
+from credibn.scores.pieces import TIME_LIMIT_REACHED
 from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
 from credibn.search.watching import Watch
 from credibn.work import Workbench
@@ -197,10 +198,7 @@ class _FromData:
                 )
         except KeyboardInterrupt:
             if self._watch.reason == "time_limit":
-                raise TimeLimitError(
-                    "the time limit struck while parent sets were scored, so nothing exact can be said; raise "
-                    "time_limit, lower epsilon or set max_parents"
-                ) from None
+                raise TimeLimitError(TIME_LIMIT_REACHED) from None
             if self._watch.reason == "memory_limit":
                 raise TooLargeError(
                     "scoring took more memory than it may; raise memory_limit, lower epsilon or set max_parents"

@@ -6,6 +6,7 @@ their timings.
 """
 
 import os
+import time
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -17,6 +18,7 @@ from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
+from credibn.report.shortening import averaged_part, part_named, shortened_sentences
 from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
 from credibn.words import plural
 
@@ -32,7 +34,9 @@ _NUMBERS_IN_CELLS = 12
 _SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
 
 
-def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None) -> None:
+def write_learning_page(
+    result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None, seconds: float | None = None
+) -> None:
     """Write the report of a search, all or nothing: a failure leaves an older file as it was.
 
     Parameters
@@ -43,6 +47,9 @@ def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data:
         The HTML file; replaced if it exists.
     data : Dataset, optional
         What was searched; with it the page describes the variables too.
+    seconds : float, optional
+        What the page may take. Where averages over the whole set would take longer, it has those over the best part of
+        the set, and says so.
 
     Raises
     ------
@@ -64,28 +71,34 @@ def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data:
     """
     if data is not None:
         check_same_data(data, result.score_table)
-    pairs, classes = pairs_of(result), best_classes(result)
+    deadline = None if seconds is None else time.perf_counter() + seconds
+    classes, curve, within = best_classes(result), _curve(result), networks_within(result)
+    # Last, since they take whatever time is left.
+    averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
+    among = None if averaged is result else part_named(averaged)
+    pairs = pairs_of(averaged)
     write_page(
         "learning_page.html.j2",
         path,
         scripts=_SCRIPTS,
         headline=learning_headline(result),
-        agreement=agreement_sentence(result, pairs),
-        tiles=_tiles(result, pairs),
+        shortened=None if among is None else shortened_sentences(result, averaged),
+        agreement=("" if among is None else f"Among {among}: ") + agreement_sentence(averaged, pairs),
+        tiles=_tiles(result, pairs, among or "every network"),
         meaning=bayes_factor_sentences(result),
         certain=certain_sentences(result),
         is_complete=result.complete,
         drawn=_drawn(result, pairs, classes),
-        curve=_curve(result),
-        within=networks_within(result),
+        curve=curve,
+        within=within,
         heat_map=_heat_map(result, pairs),
         pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
-        omitted=_omitted(len(pairs)),
+        omitted=_omitted(len(pairs), among or "the networks"),
         n_classes=result.n_classes,
         classes=classes,
         best_edges=edges_text(result.classes()[0].cpdag) if classes else "",
-        v_structures=_v_structures(result),
-        parent_sets=_parent_sets(result),
+        v_structures=_v_structures(averaged),
+        parent_sets=_parent_sets(averaged),
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
         call=repeating_call(result),
@@ -93,13 +106,13 @@ def write_learning_page(result: CredibleSet, path: str | os.PathLike[str], data:
     )
 
 
-def _tiles(result: CredibleSet, pairs: list[Pair]) -> list[tuple[str, str]]:
+def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str, str]]:
     """Return the numbers to remember, with what they count."""
     shared = [pair for pair in pairs if pair.is_in_all]
     tiles = [
         (_short(result.n_networks), "networks found"),
         (f"{result.n_classes:,}", "equivalence classes"),
-        (f"{len(shared):,}", "edges in every network"),
+        (f"{len(shared):,}", f"edges in {among}"),
         (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
     ]
     if result.posterior_share is not None:
@@ -196,10 +209,10 @@ def _pair_line(names: tuple[str, ...], pair: Pair) -> _PairLine:
     return _PairLine(names[pair.first], names[pair.second], cells)
 
 
-def _omitted(n_pairs: int) -> str:
+def _omitted(n_pairs: int, among: str) -> str:
     n_more = n_pairs - _PAIRS_SHOWN
     if n_more <= 0:
-        return "Pairs that are not listed are joined in none of the networks."
+        return f"Pairs that are not listed are joined in none of {among}."
     return f"{plural(n_more, 'more pair')} with less weight {'is' if n_more == 1 else 'are'} not listed."
 
 

@@ -13,15 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.errors import TimeLimitError
 from credibn.release import release
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
 from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
-from credibn.work import Arrays, GoesOn, Stopped, Work, Workbench, aligned, cut_evenly
+from credibn.work import Arrays, GoesOn, OutOfTime, Stopped, Work, Workbench, aligned, cut_evenly
 
-__all__ = ["core_arguments", "score_in_pieces"]
+__all__ = ["TIME_LIMIT_REACHED", "core_arguments", "score_in_pieces"]
+
+TIME_LIMIT_REACHED = (
+    "the time limit was reached while parent sets were scored, so nothing exact can be said; raise time_limit, lower "
+    "epsilon or set max_parents"
+)
 
 _PIECES = 100
 """About how many: no piece is more than a few percent of the work, and what each repeats stays small."""
@@ -59,7 +65,13 @@ def score_in_pieces(
     time_left: float | None,
     tolerance: float | None,
 ) -> Scored | None:
-    """Return the candidates, scored on a workbench; None if `watch` asked to stop or the time is over."""
+    """Return the candidates, scored on a workbench; None if `watch` asked to stop.
+
+    Raises
+    ------
+    TimeLimitError
+        When `time_left` has passed in a worker of an executor.
+    """
     goes_on = watch or (lambda fraction: True)
     question = _question(problem, engine, rules)
 
@@ -99,6 +111,8 @@ def score_in_pieces(
             parts = do(_count_sets, arguments, cut_evenly(whole.table_weights().tolist(), _PIECES))
             found = whole.join_table(_joined(parts, "costs"), _joined(parts, "cells"), n_threads, goes_on_joining)
         return None if found is None else Scored(found, tolerance)
+    except OutOfTime:
+        raise TimeLimitError(TIME_LIMIT_REACHED) from None
     except Stopped:
         return None
 

@@ -60,7 +60,7 @@ class Checkpoints:
         With `n_rows`, only so many of the rows belong to this state, since those after it were found by a part that is
         still to be done.
         """
-        if not self._bench.has_folder or (time.monotonic() < self._due and not is_last):
+        if not self._bench.is_keeping or (time.monotonic() < self._due and not is_last):
             return
         begin = time.monotonic()
         is_new = self._generation != self._collection.generation()

@@ -18,7 +18,7 @@ from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
 from credibn.search.parts import Branch, unpack
 from credibn.search.problem import SearchProblem
-from credibn.work import Arrays, GoesOn, Stopped, aligned
+from credibn.work import Arrays, GoesOn, OutOfTime, Stopped, aligned
 
 __all__ = ["hand_out", "work_on_part"]
 
@@ -33,7 +33,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
     bench, seconds = run.asked_for.bench, run.asked_for.seconds_left()
     left = dict(enumerate(branches))
     parts = [run.state([branch]) for branch in branches]
-    is_stopped = False
+    is_stopped = is_out_of_time = False
     done = bench.do(
         "parts",
         None,
@@ -45,8 +45,9 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
     )
     try:
         for index, found in done:
-            if found["is_stopped"]:  # out of time or memory: what it has found counts, but the part is not done
+            if found["is_stopped"]:  # what it has found counts, but the part is not done
                 is_stopped = True
+                is_out_of_time = is_out_of_time or not found["is_full"]
                 _take(run, found)
                 continue
             branch = left.pop(index)
@@ -57,21 +58,15 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
             run.share_done += branch.share - math.fsum(other.share for other in more)
             if not is_stopped:
                 checkpoints.save(lambda: run.state(list(left.values())))
+    except OutOfTime:
+        is_stopped = is_out_of_time = True
     except Stopped:
-        is_stopped = is_stopped or not run.is_stopped
-    if is_stopped and not run.is_stopped:
-        _wait_for_the_end(run)
+        pass
+    if is_out_of_time:
+        run.asked_for.end_time()
     if left and not is_stopped:
         checkpoints.save(lambda: run.state(list(left.values())), is_last=True)
     return min((branch.lower for branch in left.values()), default=math.inf)
-
-
-def _wait_for_the_end(run: Exploration) -> None:
-    """Where the workers stopped shortly before the time is over, let the watch see that this is why."""
-    seconds = run.asked_for.seconds_left()
-    if seconds is not None and seconds <= 2 * SECONDS_TO_HAND_IN:
-        time.sleep(seconds)
-        run.asked("branches", run.share_done)
 
 
 def _for_workers(problem: SearchProblem, n_workers: int) -> SearchProblem:
@@ -131,5 +126,6 @@ def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesO
         "sizes": sizes,
         "cut": np.array(collection.limit() if collection.is_cut() else math.inf),
         "is_stopped": np.array(is_stopped),
+        "is_full": np.array(collection.is_full()),
         "counted": np.array([run.statistics.n_branches, run.statistics.n_rounds, run.statistics.n_steps]),
     }

@@ -85,6 +85,10 @@ def _without_end() -> float | None:
     return None
 
 
+def _unwatched() -> None:
+    pass
+
+
 def _unheard(count: Callable[[], Tally]) -> None:
     pass
 
@@ -116,6 +120,8 @@ class SearchProblem:
         Told by an engine how to count what it has found so far; it is counted only where someone looks.
     seconds_left : callable
         Returns the seconds that are left, or None without a time limit.
+    end_time : callable
+        Called where a worker has stopped at its own deadline, which the watch may not have seen pass.
     bench : Workbench
         Where parts of the search are done and kept, by engines that can cut it.
     """
@@ -134,6 +140,7 @@ class SearchProblem:
     watch: Callable[[str, float], bool] = _go_on
     follow: Callable[[Callable[[], Tally]], None] = _unheard
     seconds_left: Callable[[], float | None] = _without_end
+    end_time: Callable[[], None] = _unwatched
     bench: Workbench = field(default_factory=Workbench)
 
     @cached_property
@@ -310,6 +317,7 @@ def make_problem(
     n_threads: int = 1,
     watch: Callable[[str, float], bool] = _go_on,
     seconds_left: Callable[[], float | None] = _without_end,
+    end_time: Callable[[], None] = _unwatched,
     bench: Workbench | None = None,
     follow: Callable[[Callable[[], Tally]], None] = _unheard,
 ) -> SearchProblem:
@@ -354,6 +362,7 @@ def make_problem(
         watch=watch,
         follow=follow,
         seconds_left=seconds_left,
+        end_time=end_time,
         bench=Workbench() if bench is None else bench,
     )
 

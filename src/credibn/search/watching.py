@@ -34,6 +34,8 @@ class Watch:
         Seconds from now.
     max_bytes : int, optional
         How much memory the process may take besides what it has; by default most of what can be had.
+    seconds_per_row : float
+        What the caller needs within the limit, after the search, for each row found: to write it, for instance.
     clock, processor_clock : callable
         Give seconds, and the seconds that all threads have spent.
 
@@ -49,6 +51,7 @@ class Watch:
         progress: Callable[[str, float], bool | None] | None = None,
         time_limit: float | None = None,
         max_bytes: int | None = None,
+        seconds_per_row: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         processor_clock: Callable[[], float] = time.process_time,
     ) -> None:
@@ -60,6 +63,7 @@ class Watch:
         self._processors, self._looked = 1.0, (clock(), processor_clock())
         self._deadline = None if time_limit is None else clock() + time_limit
         self._guard = MemoryGuard(max_bytes)
+        self._seconds_per_row = seconds_per_row
         self._struck_at = self._began_at = clock()
         self._finishing: str | None = None
 
@@ -76,6 +80,10 @@ class Watch:
         """Return how long the work may go on; None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
+    def end_time(self) -> None:
+        """Take note that a worker has stopped at its own deadline: the time limit is reached."""
+        self._strike("time_limit")
+
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to go on."""
         try:
@@ -90,8 +98,7 @@ class Watch:
         if stage in FINISHING:
             return self._may_finish(stage)
         self._finishing = None
-        time_to_finish = 0.0 if tally is None else tally.seconds_to_finish / self._processors_lately()
-        if self._deadline is not None and self._clock() >= self._deadline - time_to_finish:
+        if self._deadline is not None and self._clock() >= self._deadline - self._seconds_after(tally):
             self._strike("time_limit")
         if self.reason is None and self._guard.is_struck():
             self._strike("memory_limit")
@@ -100,6 +107,12 @@ class Watch:
     def _strike(self, reason: str) -> None:
         if self.reason is None:
             self.reason, self._struck_at = reason, self._clock()
+
+    def _seconds_after(self, tally: Tally | None) -> float:
+        """Return how long it takes to put in order and to deliver what is found so far."""
+        if tally is None:
+            return 0.0
+        return tally.seconds_to_finish / self._processors_lately() + tally.n_found * self._seconds_per_row
 
     def _processors_lately(self) -> float:
         """Return how many processors the work has had lately: others may want them too."""

@@ -13,6 +13,7 @@ import queue
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -22,10 +23,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from credibn.errors import OptionError, WorkerError
+from credibn.atomic import why_unwritable
+from credibn.errors import CredibnWarning, OptionError, WorkerError
 from credibn.work.folder import Arrays, KeptFolder, digest_of
 
-__all__ = ["GoesOn", "Stopped", "Work", "Workbench", "aligned"]
+__all__ = ["GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned"]
 
 GoesOn = Callable[[float], bool]
 """Told the fraction done, says whether to go on."""
@@ -43,6 +45,10 @@ _IN_FLIGHT = 3
 
 class Stopped(Exception):  # noqa: N818 - no error: somebody asked for it
     """The work was stopped before all pieces were done."""
+
+
+class OutOfTime(Stopped):
+    """The deadline of a task on an executor passed before it was done."""
 
 
 class Workbench:
@@ -63,6 +69,8 @@ class Workbench:
     seconds_before_keeping : float
         Nothing is written before the work has lasted so long, from the making of the workbench: 3, or what the
         environment variable ``CREDIBN_CHECKPOINT_SECONDS`` says. Then all that is finished is.
+    seconds_per_row : float
+        What the caller needs for each row found, once the work is done and within its time limit; 0 unless set.
 
     Raises
     ------
@@ -89,12 +97,14 @@ class Workbench:
                 "the answer of Dask's Client.get_executor()"
             )
         self.seconds_before_keeping = _seconds_before_keeping()
+        self.seconds_per_row = 0.0
         self._executor = executor
         self._n_threads = n_threads
         self._folder = None if folder is None else KeptFolder(Path(folder))
         self._states: dict[tuple[str, str], Arrays] = {}
         self._batches: list[_Batch] = []  # of stages that were over before it was time to keep anything
         self._began = time.monotonic()
+        self._has_failed = False
 
     @property
     def is_embedded(self) -> bool:
@@ -108,8 +118,13 @@ class Workbench:
 
     @property
     def has_folder(self) -> bool:
-        """Whether what is done is kept."""
+        """Whether there is a folder for what is done."""
         return self._folder is not None
+
+    @property
+    def is_keeping(self) -> bool:
+        """Whether what is done is kept: there is a folder, and it could be written so far."""
+        return self._folder is not None and not self._has_failed
 
     @property
     def was_begun(self) -> bool:
@@ -151,15 +166,18 @@ class Workbench:
         goes_on : callable
             Asked about ten times a second, in this thread, with the fraction done.
         time_left : float, optional
-            Seconds after which a worker tells a piece to stop.
+            Seconds after which a worker of an executor tells a task to stop: nobody else can reach it. In threads of
+            this process `goes_on` alone decides.
         one_at_a_time : bool
             In threads of this process, do one piece after the other: for code that may not be safe there.
 
         Raises
         ------
         Stopped
-            When `goes_on` said no, or a piece gave None, after all that was done by then has been yielded. Pieces that
-            have not begun are cancelled. Those at work on an executor are not waited for; threads are.
+            When `goes_on` said no, after all that was done by then has been yielded. Pieces that have not begun are
+            cancelled. Those at work on an executor are not waited for; threads are.
+        OutOfTime
+            When `time_left` has passed in a worker, likewise.
         WorkerError
             When the executor has lost a worker and does not try again by itself.
         Exception
@@ -173,11 +191,11 @@ class Workbench:
                 yield index, _read_only(arrays)
         batch = _Batch(stage, digest)
         rest = [index for index in range(len(pieces)) if index not in done]
-        run = _Run(work, common, pieces, rest, goes_on, time_left)
+        run = _Run(work, common, pieces, rest, goes_on, None if self._executor is None else time_left)
         own = None if self._executor is not None else ThreadPoolExecutor(1 if one_at_a_time else self._n_threads)
         try:
             for index, arrays in run.results(own or self._executor, lambda: self._write_in_time(batch)):
-                if self._folder is not None and question is not None:
+                if self.is_keeping and question is not None:
                     batch.pieces[index] = arrays
                 yield index, _read_only(arrays)
         except BrokenExecutor as error:
@@ -193,7 +211,7 @@ class Workbench:
 
     def keep(self, stage: str, question: str, name: str, arrays: Arrays) -> None:
         """Keep one named state in place of an older one: once the work has lasted long enough, if a folder is given."""
-        if self._folder is None:
+        if not self.is_keeping:
             return
         key = f"{stage}-{name}", digest_of(question)
         self._states.pop(key, None)  # what is kept later is written later: it may refer to what came before
@@ -213,7 +231,10 @@ class Workbench:
         self._states.clear()
         self._batches.clear()
         if self._folder is not None:
-            self._folder.forget()
+            try:
+                self._folder.forget()
+            except OSError as error:
+                self._warn(f"{self._folder.path} cannot be removed ({why_unwritable(error)}); remove it yourself")
             self._folder = None
 
     def close(self) -> None:
@@ -225,7 +246,7 @@ class Workbench:
             self._folder = None
 
     def _is_time_to_keep(self) -> bool:
-        return self._folder is not None and time.monotonic() - self._began >= self.seconds_before_keeping
+        return self.is_keeping and time.monotonic() - self._began >= self.seconds_before_keeping
 
     def _kept_pieces(self, stage: str, digest: str) -> Iterator[tuple[int, Arrays]]:
         for batch in self._batches:
@@ -237,29 +258,41 @@ class Workbench:
 
     def _write_in_time(self, batch: "_Batch") -> None:
         if self._is_time_to_keep() and time.monotonic() - batch.written >= _SECONDS_BETWEEN_FILES:
-            self._write()
-            self._write_pieces(batch)
+            self._write(batch)
 
-    def _write(self) -> None:
-        """Write all states, and the pieces of stages that are over."""
+    def _write(self, batch: "_Batch | None" = None) -> None:
+        """Write all states, the pieces of stages that are over, and those of the batch at hand.
+
+        Where that fails, the run continues without: what it finds is worth more than what would save time after a kill.
+        Files that were written before stay, and a run that resumes starts from them.
+        """
         assert self._folder is not None
-        for (name, digest), arrays in self._states.items():
-            self._folder.write(name, digest, {0: arrays})
+        batches = [*self._batches, *([] if batch is None else [batch])]
+        try:
+            for (name, digest), arrays in self._states.items():
+                self._folder.write(name, digest, {0: arrays})
+            for one in batches:
+                if one.pieces:  # no piece is in two files, so the least of them names a file of its own
+                    self._folder.write(f"{one.stage}-piece-{min(one.pieces)}", one.digest, one.pieces)
+        except (OSError, OptionError) as error:
+            self._has_failed = True
+            self._warn(
+                f"the checkpoint in {self._folder.path} cannot be written ({why_unwritable(error)}); the run continues "
+                "without it: to have one, start again with a folder that can be written"
+            )
         self._states.clear()
-        for batch in self._batches:
-            self._write_pieces(batch)
         self._batches.clear()
+        for one in batches:
+            one.pieces, one.written = {}, time.monotonic()
 
-    def _write_pieces(self, batch: "_Batch") -> None:
-        if batch.pieces and self._folder is not None:
-            # No piece is in two files, so the least of them names a file of its own.
-            self._folder.write(f"{batch.stage}-piece-{min(batch.pieces)}", batch.digest, batch.pieces)
-        batch.pieces = {}
-        batch.written = time.monotonic()
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, CredibnWarning, stacklevel=2)
 
     def _give_up(self, error: BaseException) -> NoReturn:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        fate = "is lost" if self._folder is None else f"is kept in {self._folder.path}: start again to go on"
+        fate = "is lost"
+        if self._folder is not None and not self._has_failed:
+            fate = f"is kept in {self._folder.path}: start again to go on"
         raise WorkerError(
             f"the executor {type(self._executor).__name__} can do no more work ({reason}). Workers die "
             "when they are killed, run out of memory, or cannot import what they are sent (your own classes must be in "
@@ -302,13 +335,13 @@ class _Run:
 
     def results(self, executor: Any, keep: Callable[[], None]) -> Iterator[tuple[int, Arrays]]:
         """Yield results until all pieces are done; raise Stopped after the last that was done in time."""
-        n_wanted, counted, is_stopped = 0, 0.0, False
+        n_wanted, counted, is_out_of_time = 0, 0.0, False
         try:
             self._ask()
             while self._waiting or self._flying or self._n_known < len(self._pieces):
                 self._waiting[:0] = range(len(self._pieces) - 1, self._n_known - 1, -1)
                 self._n_known = len(self._pieces)
-                if is_stopped:
+                if is_out_of_time:
                     self._waiting.clear()
                 if n_wanted == 0 or time.monotonic() - counted > _SECONDS_BETWEEN_COUNTS:
                     n_wanted, counted = _IN_FLIGHT * _count_workers(executor), time.monotonic()
@@ -319,11 +352,12 @@ class _Run:
                     arrays = self._result(index)
                     if arrays is not None:
                         yield index, arrays
-                    is_stopped = is_stopped or arrays is None  # its time is over; others may yet hand in
+                    # Nobody has told it to stop, so its own deadline has passed; others may yet hand in.
+                    is_out_of_time = is_out_of_time or arrays is None
                 keep()
                 self._ask()
-            if is_stopped:
-                raise Stopped("a piece was stopped before it was done")
+            if is_out_of_time:
+                raise OutOfTime("the deadline of a task passed before it was done")
         except (BrokenExecutor, Stopped):
             yield from self._done_already()
             raise
