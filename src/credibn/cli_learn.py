@@ -223,7 +223,7 @@ def kbest(
 def _searching(
     started: float,
     time_limit: float | None,
-    memory_limit: float | None,
+    memory_limit: str | None,
     threads: int | None,
     unit: Unit,
     score_equivalent: bool,

@@ -24,6 +24,7 @@ from credibn.errors import CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
+from credibn.words import byte_text
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
@@ -245,7 +246,7 @@ def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:
         ("largest parent set", f"{estimate.largest_parent_set:,}"),
         ("sets, at most", f"{estimate.n_sets:,}"),
         ("local scores, at most", f"{estimate.n_local_scores:,}"),
-        ("memory", f"{estimate.memory_bytes / 2**20:,.1f} MiB"),
+        ("memory", byte_text(estimate.memory_bytes)),
     ]
     _print_table(("predicted", ""), rows)
 
@@ -265,7 +266,7 @@ def print_costs(costs: Mapping[str, Any]) -> None:
         return
     typer.echo(
         f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
-        f"most, in {_mebibytes(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
+        f"most, in {byte_text(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
     )
     if posterior is None:
         typer.echo(f"The posterior of all networks takes too long for {scoring['n_searched']:,} variables.")
@@ -273,12 +274,8 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     seconds = "below a second" if posterior["seconds"] < 1 else f"about {posterior['seconds']:,.0f} seconds"
     typer.echo(
         f"The posterior of all networks takes 3^{posterior['n_searched']} steps, {seconds}, in "
-        f"{_mebibytes(posterior['memory_bytes'])}."
+        f"{byte_text(posterior['memory_bytes'])}."
     )
-
-
-def _mebibytes(n_bytes: int) -> str:
-    return "less than 1 MiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.0f} MiB"
 
 
 def _content(column: ColumnSummary) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ from credibn.atomic import replacing
 from credibn.checks import file_path
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
-from credibn.errors import CredibnError, FileFormatError
+from credibn.errors import CredibnError, FileFormatError, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
@@ -131,9 +131,9 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
             facts = _facts(path, file)
             arrays = _arrays(path, file.reader)
         return _credible_set(path, facts, arrays)
-    except FileFormatError:
+    except (FileFormatError, TooLargeError):
         raise
-    except (pa.ArrowException, CredibnError, MemoryError, ValueError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, CredibnError, ValueError, TypeError, OverflowError) as error:
         raise not_valid(path, "a credible set of credibn", error) from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -223,7 +222,7 @@ class _HeaderLines(Iterator[str]):
         return line
 
 
-def shorten(error: duckdb.Error) -> str:
+def shorten(error: Exception) -> str:
     """Return the facts of DuckDB's message: which file and line, and what is wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
     file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")

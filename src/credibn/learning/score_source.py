@@ -19,6 +19,7 @@ from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
 from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
 from credibn.search.watching import Watch
+from credibn.words import byte_text
 from credibn.work import Workbench
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
@@ -222,6 +223,6 @@ class _FromData:
         need = estimate_scoring(self._data, **self._scoring, epsilon=epsilon).memory_bytes
         if need > self._max_bytes:
             raise TooLargeError(
-                f"scoring needs about {need / 2**30:,.2f} GiB, above the memory limit of "
-                f"{self._max_bytes / 2**30:,.2f} GiB; raise memory_limit or set max_parents"
+                f"scoring needs about {byte_text(need)}, above the memory limit of {byte_text(self._max_bytes)}; raise "
+                "memory_limit or set max_parents"
             )

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from credibn.errors import FileFormatError
+from credibn.memory import explaining_shortage
 from credibn.scores.arrow_sizes import check_expansion, footer_start
 
 __all__ = ["ArrowFile", "not_valid", "opened", "require_checksum", "write_arrow"]
@@ -74,12 +75,14 @@ def opened(path: Path) -> Iterator[ArrowFile]:
     ------
     FileFormatError
         When the file is damaged, or would take absurdly much memory.
+    TooLargeError
+        When its content does not fit into memory.
     ValueError, pyarrow.ArrowException, OSError
         When it is no Arrow file, or cannot be read.
     """
     if path.stat().st_size == 0:
         raise ValueError("the file is empty")
-    with pa.memory_map(os.fspath(path)) as source:
+    with explaining_shortage(), pa.memory_map(os.fspath(path)) as source:
         content = memoryview(source.read_buffer())
         has_checksum = _check(path, content)
         check_expansion(path, content)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credibn.errors import FileFormatError
+from credibn.errors import FileFormatError, TooLargeError
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
 
@@ -56,9 +56,9 @@ def read_binary(path: Path) -> ScoreTable:
         with opened(path) as file:
             names, provenance = _binary_header(path, file)
             nodes, scores, masks = _binary_columns(path, file.reader, -(-len(names) // 64))
-    except FileFormatError:
+    except (FileFormatError, TooLargeError):
         raise
-    except (pa.ArrowException, MemoryError, ValueError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise not_valid(path, "a credibn score table", error) from error
     offsets = np.searchsorted(nodes, np.arange(len(names) + 1))
     if (nodes[1:] < nodes[:-1]).any() or offsets[0] != 0 or offsets[-1] != len(nodes):

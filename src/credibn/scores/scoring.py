@@ -37,6 +37,7 @@ from credibn.scores.problem import Candidates, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
+from credibn.words import byte_text
 from credibn.work import Workbench
 
 __all__ = [
@@ -379,8 +380,8 @@ def _run(
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
             f"scoring {estimate.n_searched} columns with up to {estimate.largest_parent_set} parents needs "
-            f"{estimate.n_sets:,} sets and about {estimate.memory_bytes / 2**30:,.0f} GiB, above the limit of "
-            f"{most_bytes / 2**30:.3g} GiB; set max_parents (or, for categories, use the engine 'descent')"
+            f"{estimate.n_sets:,} sets and about {byte_text(estimate.memory_bytes)}, above the limit of "
+            f"{byte_text(most_bytes)}; set max_parents (or, for categories, use the engine 'descent')"
         )
     guard, is_short = MemoryGuard(), False
 
