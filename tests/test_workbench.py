@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -479,6 +479,49 @@ def test_a_cancelled_piece_is_explained():
 
     with pytest.raises(WorkerError, match="a piece was cancelled"):
         doubles(Workbench(Cancelling()))
+
+
+class Returning:
+    """An executor whose submit returns something."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def submit(self, function, *arguments):
+        return self.value
+
+
+def finished(value):
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+@pytest.mark.parametrize("value", [None, 5, "done", {"double": 1}])
+def test_an_executor_that_returns_no_future_is_named(value):
+    with pytest.raises(
+        WorkerError, match=r"submit of the executor Returning gave .*; it must give a future with add_d"
+    ) as caught:
+        doubles(Workbench(Returning(value)))
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [5, "done", [1, 2], {"double": 1}, {1: np.zeros(1)}])
+def test_an_executor_whose_futures_give_something_else_is_named(value):
+    with pytest.raises(
+        WorkerError, match=r"a future of the executor Returning gave .*; it must give what the function"
+    ):
+        doubles(Workbench(Returning(finished(value))))
+
+
+def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch):
+    def fail(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", fail)
+    with pytest.raises(RuntimeError, match="can't start new thread") as caught:
+        doubles(Workbench())
+    assert not isinstance(caught.value, BrokenExecutor)
 
 
 # ---- cut ----

@@ -80,6 +80,7 @@ from credibn.terminal import (
     print_summary,
     warnings_as_lines,
 )
+from credibn.words import printable
 
 __all__ = ["app", "main"]
 
@@ -107,7 +108,7 @@ class _Shell(TyperGroup):
             with warnings_as_lines(), explaining_shortage():
                 return super().invoke(ctx)
         except CredibnError as error:
-            typer.echo(f"error: {in_shell_words(str(error))}", err=True)
+            typer.echo(f"error: {printable(in_shell_words(str(error)), keep=chr(10))}", err=True)
             raise typer.Exit(3 if isinstance(error, TimeLimitError) else 2) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)

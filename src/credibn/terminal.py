@@ -24,7 +24,7 @@ from credibn.errors import CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
-from credibn.words import byte_text
+from credibn.words import byte_text, printable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
@@ -72,7 +72,7 @@ def warnings_as_lines() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, CredibnWarning):
-            typer.echo(f"warning: {in_shell_words(str(message))}", err=True)
+            typer.echo(f"warning: {printable(in_shell_words(str(message)))}", err=True)
         else:
             show_others(message, category, *where, **more)
 
@@ -262,7 +262,7 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     """Print what learning from a table would take, in two sentences at most."""
     scoring, posterior = costs["scoring"], costs["posterior"]
     if scoring is None:
-        typer.echo(f"\nScoring with {costs['score']}: {in_shell_words(costs['scoring_refused'])}")
+        typer.echo(f"\nScoring with {costs['score']}: {printable(in_shell_words(costs['scoring_refused']))}")
         return
     typer.echo(
         f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
@@ -290,7 +290,7 @@ def _content(column: ColumnSummary) -> tuple[str, str, str]:
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return aligned columns, those at the positions `right` flush right.
+    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal.
 
     Examples
     --------
@@ -303,9 +303,9 @@ def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for at, title in enumerate(header):
-        table.add_column(title, justify="right" if at in right else "left", overflow="fold")
+        table.add_column(printable(title), justify="right" if at in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
