@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from credibn.data import Dataset, read_data
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.memory import limit_and_fix
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
 from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
@@ -203,8 +204,9 @@ class _FromData:
                     "time_limit, lower epsilon or set max_parents"
                 ) from None
             if self._watch.reason == "memory_limit":
+                fix = limit_and_fix() if self._max_bytes is None else "raise memory_limit"
                 raise TooLargeError(
-                    "scoring took more memory than it may; raise memory_limit, lower epsilon or set max_parents"
+                    f"scoring took more memory than it may: {fix}, or lower epsilon, or set max_parents"
                 ) from None
             raise
         return self._table

@@ -23,7 +23,7 @@ from credibn import _core
 from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
-from credibn.memory import MemoryGuard, usable_bytes
+from credibn.memory import MemoryGuard, limit_and_fix, usable_bytes
 from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
@@ -399,7 +399,8 @@ def _run(
         found = score_in_pieces(problem, estimate.engine, workbench, rules, n_threads, watch, time_left)
     if is_short:
         raise TooLargeError(
-            "scoring took most of the memory there is; lower epsilon or bayes_factor, or set max_parents"
+            f"scoring took most of the memory there is: {limit_and_fix()}, or lower epsilon or bayes_factor, or set "
+            "max_parents"
         )
     if found is None:
         raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
