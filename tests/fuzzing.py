@@ -6,6 +6,7 @@ find a gap; `judge` reads it and checks the error. Used by the tests (few inputs
 
 import contextlib
 import gzip
+import io
 import json
 import re
 import tempfile
@@ -29,8 +30,9 @@ from credibn.reproduction.credible_counts import CountsCell
 from credibn.reproduction.measuring import Limits
 from credibn.reproduction.records import Record, is_current, read_record, record_path, write_record
 from credibn.scores import write_scores
+from credibn.scores.arrow_files import write_arrow
 
-__all__ = ["READERS", "Reader", "judge", "seeds", "spoil"]
+__all__ = ["READERS", "Reader", "damage", "judge", "seeds", "spoil"]
 
 LONGEST_MESSAGE = 3000
 NUMBERS = [
@@ -307,6 +309,25 @@ def change_length(content, random):
     return content[:at] + (number % 256**width).to_bytes(width, "little") + content[at + width :]
 
 
+def swap(content, random):
+    """Exchange two stretches of the same length."""
+    length = random.choice((1, 8, 64, 512))
+    one, other = sorted(random.randrange(max(1, len(content) - length)) for _ in range(2))
+    if other < one + length:
+        return content
+    first, second = content[one : one + length], content[other : other + length]
+    return content[:one] + second + content[one + length : other] + first + content[other + length :]
+
+
+def damage(content: bytes, random: Random) -> bytes:
+    """Return a file as a bad disk, a bad line or a bad copy leaves it: never as it was."""
+    damaged = content
+    while damaged == content:
+        for _ in range(random.choice((1, 1, 1, 2, 5))):
+            damaged = random.choice((flip, cut, repeat, swap))(damaged, random)
+    return damaged
+
+
 CHANGES = (flip, cut, insert, repeat, change_lines, change_number, change_word, change_length)
 ODD_VALUES = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, 10**400, 1.5, -0.0, 1e308, "", "x", "unbounded", "\ud800", "\x00"),
@@ -347,12 +368,10 @@ def spoil_inside(name: str, content: bytes, random: Random) -> bytes:
     else:
         at = random.randrange(table.num_columns)
         table = table.set_column(at, table.schema.field(at), [spoil_array(table.column(at).chunk(0), random)])
-    schema = table.schema.with_metadata(metadata)
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression=random.choice(("zstd", "lz4", None)))
-    with pa.ipc.new_file(sink, schema, options=options) as writer:
-        writer.write_table(table.cast(schema))
-    return sink.getvalue().to_pybytes()
+    batch = table.cast(table.schema.with_metadata(metadata)).combine_chunks().to_batches()[0]
+    sink = io.BytesIO()
+    write_arrow(batch, sink, random.choice(("zstd", "lz4", None)))
+    return sink.getvalue()
 
 
 def spoil_array(array, random):

@@ -286,7 +286,10 @@ def test_counts_beyond_doubles_stay_exact(monkeypatch, data, engine):
         (["learn", "--scores", "none.jkl", "--ess", "1", "--missing", "drop"], r"^error: --ess, --missing cannot"),
         (["learn", "{data}", "--ratio", "0.5"], r"^error: ratio is 0.5"),
         (["learn", "{data}", "--ratio", "2", "--epsilon", "1"], r"^error: both --epsilon 1.0 and --ratio 2.0"),
-        (["learn", "{data}", "--memory-limit", "-1"], r"^error: --memory-limit is -1"),
+        (
+            ["learn", "{data}", "--memory-limit", "-1"],
+            r"^error: --memory-limit is '-1'; give an amount such as '500M' or '4G', where a number alone is in GiB",
+        ),
         (["learn", "{data}", "--time-limit", "-1"], r"^error: time_limit is -1"),
         (["learn", "{data}", "--max-networks", "0"], r"^error: max_networks is 0"),
         (["learn", "{data}", "--engine", "steam"], r"^error: unknown engine 'steam'"),

@@ -1,5 +1,6 @@
 """The commands that take a result or a network, and `posterior`: what the library answers, in every format."""
 
+import csv
 import io
 import json
 import re
@@ -7,11 +8,23 @@ import re
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from credibn import CredibleSet, average_models, exact_posterior, learn, read_data, read_network, read_scores, terminal
+from credibn import (
+    CredibleSet,
+    average_models,
+    cli_files,
+    exact_posterior,
+    learn,
+    read_data,
+    read_network,
+    read_scores,
+    terminal,
+)
 from credibn.cli import app
 from credibn.examples import sample_asia
 from credibn.graph_formats import to_dot, to_graphml
@@ -357,7 +370,7 @@ def test_data_predicts_the_cost(folder, tmp_path):
     assert list(costs) == ["score", "scoring", "scoring_refused", "posterior"]
     assert (costs["score"], costs["scoring"]["n_sets"], costs["posterior"]["n_steps"]) == ("bic", 256, 3**8)
     text = succeed("data", folder / "clinic.csv")
-    assert "looks at 256 sets of variables at most, in less than 1 MiB" in text
+    assert "looks at 256 sets of variables at most, in 6.00 KiB" in text
     assert "takes 3^8 steps, below a second" in text
     values = np.random.default_rng(0).normal(size=(30, 26))
     pd.DataFrame(values).add_prefix("v").to_csv(tmp_path / "wide.csv", index=False)
@@ -425,7 +438,7 @@ def test_demo_in_json(tmp_path):
         ("convert x.dot x.bif", r"x.dot is a drawing"),
         ("convert {}/broken.bif x.xdsl", r"broken.bif, line 3"),
         ("posterior", r"give either DATA or --scores FILE"),
-        ("posterior {}/clinic.csv --memory-limit 0", r"--memory-limit is 0.0"),
+        ("posterior {}/clinic.csv --memory-limit 0", r"--memory-limit is '0'; give an amount"),
     ],
 )
 def test_mistakes_are_explained_without_a_traceback(folder, tmp_path, monkeypatch, words, message):
@@ -450,3 +463,103 @@ def test_probabilities_are_never_rounded_to_certainty():
     assert terminal.probability_text(1 - 1e-6) == ">0.999"
     assert terminal.probability_text(1e-6) == "<0.001"
     assert terminal.probability_text(1 - 1e-15) == "1"
+
+
+# Text of others.
+
+HOSTILE = ["\x1b]0;owned\x07a", "b\x9b2J", "c\u202e\x08", "=cmd|'/c calc'!A1"]
+"""Names that set the title of a terminal, wipe it, turn text round, and run a program from a spreadsheet."""
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A folder with a table of hostile names and states, and its result."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, 60)
+    states = np.array(["\x1b[2Jon\x07", "-x"])
+    table = {name: states[(x + (rng.random(60) < 0.1 * at)) % 2] for at, name in enumerate(HOSTILE)}
+    pyarrow.csv.write_csv(pa.table(table), folder / "table.csv")
+    succeed("learn", folder / "table.csv", "--out", folder / "result")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "data {}/table.csv",
+        "score {}/table.csv",
+        "score {}/table.csv --estimate",
+        "learn {}/table.csv",
+        "kbest {}/table.csv -k 3",
+        "posterior {}/table.csv",
+        "edges {}/result",
+        "learn {}/table.csv --forbid a->b",
+        "learn {}/table.csv --score gaussian-bic",
+        "data {}/table.csv --max-states 1",
+        "data {}/table.csv --weights b\x9b2J",
+        "predict {}/result {}/table.csv {}/table.csv --target none",
+        "data {}/\x1b]0;none\x07.csv",
+        "edges {}/\x1b]0;none\x07",
+    ],
+)
+def test_no_command_prints_what_controls_a_terminal(words, hostile):
+    result = run(*(word.format(hostile) for word in words.split()))
+    assert result.output
+    assert not CONTROLS.findall(result.output)
+
+
+def test_warnings_show_no_controls(hostile, tmp_path):
+    table = pyarrow.csv.read_csv(hostile / "table.csv")
+    pyarrow.csv.write_csv(table.append_column("\x1b]0;constant\x07", pa.array(["1"] * 60)), tmp_path / "table.csv")
+    result = run("learn", tmp_path / "table.csv")
+    assert r"\x1b]0;constant\x07" in result.stderr
+    assert not CONTROLS.findall(result.output)
+
+
+@pytest.mark.parametrize("words", ["edges {}/result --format csv", "predict {0}/result {0}/table.csv {0}/table.csv"])
+def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_are(words, hostile, monkeypatch):
+    words = words.format(hostile).split()
+    words += ["--target", HOSTILE[0]] if words[0] == "predict" else []
+    assert "\x1b]0;owned\x07a" in succeed(*words)
+    monkeypatch.setattr("credibn.cli_files._is_terminal", lambda: True)
+    shown = succeed(*words)
+    assert r"\x1b]0;owned\x07a" in shown
+    assert not CONTROLS.findall(shown)
+
+
+@pytest.mark.parametrize("format", ["csv", "strength", "adjacency"])
+def test_edges_for_spreadsheets_hold_no_formula(format, hostile):
+    rows = list(csv.reader(io.StringIO(succeed("edges", hostile / "result", "--format", format))))
+    cells = {cell for row in rows for cell in row}
+    assert "'=cmd|'/c calc'!A1" in cells
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_predictions_for_spreadsheets_hold_no_formula(hostile, tmp_path):
+    words = ["predict", hostile / "result", hostile / "table.csv", hostile / "table.csv", "--target", HOSTILE[3]]
+    for ending, delimiter in ((".csv", ","), (".tsv", "\t")):
+        succeed(*words, "-o", tmp_path / f"out{ending}")
+        with open(tmp_path / f"out{ending}", newline="") as file:
+            rows = list(csv.reader(file, delimiter=delimiter))
+        assert rows[0] == ["'=cmd|'/c calc'!A1"]
+        assert {row[0] for row in rows[1:]} == {"\x1b[2Jon\x07", "'-x"}
+    succeed(*words, "-o", tmp_path / "out.parquet")  # other programs get the names and states as they are
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").column_names == [HOSTILE[3]]
+
+
+def test_negative_numbers_stay_numbers(tmp_path):
+    frame = pd.DataFrame({"=a": [-3.5, 2.0], "b": ["-3.5", "-3,5"]})
+    cli_files.deliver(frame, {}, tmp_path / "out.csv", as_json=True)
+    assert (tmp_path / "out.csv").read_text() == "'=a,b\n-3.5,-3.5\n2.0,\"'-3,5\"\n"
+
+
+def test_tables_that_are_read_again_are_written_as_they_are(hostile, tmp_path):
+    succeed("fit", hostile / "table.csv", hostile / "result", "-o", tmp_path / "net.bif")
+    succeed("sample", tmp_path / "net.bif", "-n", 50, "-o", tmp_path / "sample.csv")
+    assert sorted(read_data(tmp_path / "sample.csv").names) == sorted(HOSTILE)
+    filled = ["predict", hostile / "result", hostile / "table.csv", hostile / "table.csv", "--impute"]
+    succeed(*filled, "-o", tmp_path / "filled.csv")
+    again, before = read_data(tmp_path / "filled.csv"), read_data(hostile / "table.csv")
+    assert (again.names, again.states, again.n_distinct) == (before.names, before.states, before.n_distinct)

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from credibn.data import Dataset, read_data
+from credibn.data.sources import workspace
 from credibn.data.states import natural_order
 from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
 from strategies import tables
@@ -885,6 +886,10 @@ class TestDataset:
         assert number.standard_deviation == pytest.approx(np.sqrt(2))
         assert (cut.kind, cut.cuts, cut.counts) == ("discretised", (1.0,), (1, 3))
 
+    def test_its_text_controls_no_terminal(self):
+        data = read_data(pa.table({"a\x1b]0;owned\x07\n": ["x", "y"]}))
+        assert repr(data) == r"Dataset(2 rows, 2 distinct, 1 variable: a\x1b]0;owned\x07\n (2 states))"
+
     def test_is_read_unchanged(self):
         data = small()
         assert read_data(data) is data
@@ -893,6 +898,24 @@ class TestDataset:
             read_data(data, weights="x", missing="drop")
         with pytest.raises(OptionError, match="but 'x' of the Dataset is discrete"):
             read_data(data, columns="continuous")
+
+
+@pytest.mark.parametrize("folder", ["http:", "https:", "s3:", "hf:", "file:"])
+def test_a_folder_with_the_name_of_a_protocol_is_a_folder(folder, tmp_path, monkeypatch):
+    (tmp_path / folder / "host").mkdir(parents=True)
+    (tmp_path / folder / "host" / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / folder / "host" / "t.parquet")
+    monkeypatch.chdir(tmp_path)
+    for slashes in ("/", "//"):
+        assert read_data(f"{folder}{slashes}host/t.csv").n_rows == 2
+        assert read_data(f"{folder}{slashes}host/*.parquet").n_rows == 3
+
+
+def test_no_extension_is_installed_or_loaded_by_itself():
+    with workspace() as connection:
+        set_to = dict(connection.sql("SELECT name, value FROM duckdb_settings()").fetchall())
+    assert set_to["autoinstall_known_extensions"] == "false"
+    assert set_to["autoload_known_extensions"] == "false"
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnError, CredibnWarning, DataError, FileFormatError, OptionError
 from credibn.graph_formats import parse_model_string
 from credibn.models import foreign_files
-from fuzzing import READERS, judge, seeds, spoil
+from fuzzing import READERS, damage, judge, seeds, spoil
 
 BY_PYAGRUM = ("bifxml", "xdsl", "net", "dsl")
 BY_DUCKDB = ("csv", "tsv", "csv.gz", "csv.zst", "parquet", "new rows")
@@ -52,6 +52,21 @@ def test_spoiled_files(name, n_examples, tmp_path_factory):
 def test_many_spoiled_files(name, tmp_path):
     for number in range(20 if name in BY_PYAGRUM else 1000):
         judge(name, spoil(name, Random(f"{name} {number}")), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_files"),
+    [
+        ("credibn", 200),
+        ("scores", 100),
+        pytest.param("credibn", 3000, marks=pytest.mark.slow),
+        pytest.param("scores", 600, marks=pytest.mark.slow),
+    ],
+)
+def test_no_damaged_file_is_read(name, n_files, folder):
+    for number in range(n_files):
+        random = Random(f"damaged {name} {number}")
+        assert judge(name, damage(random.choice(seeds(name)), random), folder) == "refused"
 
 
 @settings(max_examples=60)

@@ -380,16 +380,25 @@ def test_memory_limit(engine, tied, monkeypatch):
     monkeypatch.setitem(ENGINES, "out_of_memory", OutOfMemory())
     with pytest.raises(TooLargeError, match="raise memory_limit"):
         learn(tied, engine="out_of_memory")
-    with pytest.raises(TooLargeError, match=r"above the memory limit of .* raise memory_limit"):
+    with pytest.raises(
+        TooLargeError, match=r"needs about 384 bytes, above the memory limit of 1 byte; raise memory_limit"
+    ):
         learn(tied, engine=engine, memory_limit=1)
     assert learn(tied, engine=engine, memory_limit="4G").complete
 
 
 @pytest.mark.parametrize(
-    ("limit", "size"), [(None, None), (1, 1), ("1", 1), ("2K", 2048), ("1.5 GiB", 3 << 29), ("3tb", 3 << 40)]
+    ("limit", "size"),
+    [(None, None), (1, 1), ("1", 1), ("2K", 2048), ("1.5 GiB", 3 << 29), ("3tb", 3 << 40), (".5M", 1 << 19)],
 )
 def test_memory_limits_are_read(limit, size):
     assert resolve_bytes(limit) == size
+
+
+@pytest.mark.parametrize("limit", ["", "G", "1e999", "-1", "1,5G", "4X", "inf", "nan", str(2**63), 2**63, "0", "1 G B"])
+def test_what_is_no_amount_of_memory_is_refused(limit):
+    with pytest.raises(OptionError, match=r"memory_limit is .*; give an amount such as '500M' or '4G'"):
+        resolve_bytes(limit)
 
 
 # ----------------------------------------------------------------------------------------- the k best

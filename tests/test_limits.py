@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -599,3 +600,95 @@ def test_temporary_files_of_reading_are_removed(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt), workspace():
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
+
+
+# ---- too little memory for the libraries ----
+
+
+def run_within(address_space, *words, **environment):
+    """Run a command in a process with a limit on its address space, in KiB as ``ulimit -v`` takes it."""
+    resource = pytest.importorskip("resource")
+
+    def set_limit():
+        resource.setrlimit(resource.RLIMIT_AS, (address_space * 1024, address_space * 1024))
+
+    return subprocess.run(
+        [sys.executable, "-c", "from credibn_command import main; main()", *map(str, words)],  # the script credibn
+        preexec_fn=set_limit,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2", **environment},  # else each core takes some
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.fixture
+def small_table(tmp_path):
+    path = tmp_path / "small.csv"
+    rows = np.random.default_rng(2).integers(0, 2, (50, 4))
+    np.savetxt(path, rows, fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    return path
+
+
+@pytest.mark.parametrize("address_space", [300_000, 400_000, 440_000, 480_000, 520_000, 560_000, 600_000, 1_000_000])
+def test_a_limit_on_address_space_ends_in_an_answer_or_an_error_that_names_it(address_space, small_table):
+    done = run_within(address_space, "learn", small_table)
+    assert "Traceback" not in done.stderr
+    if address_space <= 400_000:
+        assert done.returncode == 2
+    if address_space >= 1_000_000:
+        assert done.returncode == 0, done.stderr
+    if done.returncode == 0:
+        assert "networks in" in done.stdout
+    elif done.returncode == 3:  # what was found until then
+        assert "incomplete (memory_limit)" in done.stderr
+    else:
+        assert done.returncode == 2, done.stderr
+        assert "the limit on address space, 'ulimit -v', is" in done.stderr
+        assert "start from a shell where it is higher, or unlimited" in done.stderr
+
+
+def test_duckdb_takes_no_more_threads_than_there_is_address_space_for(monkeypatch):
+    monkeypatch.setattr(memory, "_address_space", lambda: 2.0**30)
+    monkeypatch.setattr(memory, "_virtual_bytes", lambda root: 512 << 20)
+    assert memory.room_for_threads(128 << 20) == 3  # (0.8 * 512 - 128) / 72
+    assert memory.room_for_threads(1 << 40) == 1
+    monkeypatch.setattr(memory, "_address_space", lambda: math.inf)
+    assert memory.room_for_threads(128 << 20) > 10**6
+    with workspace() as connection:
+        set_to = dict(connection.sql("SELECT name, value FROM duckdb_settings()").fetchall())
+    assert (set_to["threads"], set_to["async_threads"]) == (str(len(os.sched_getaffinity(0))), "0")
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (MemoryError("Unable to allocate 8 GiB"), "too little memory for this work (Unable to allocate 8 GiB): "),
+        (RuntimeError("can't start new thread"), "too few threads, for this work (can't start new thread): "),
+    ],
+)
+def test_a_failure_to_get_memory_or_threads_names_the_limit(error, what, monkeypatch):
+    monkeypatch.setattr(memory, "_address_space", lambda: 3.0 * 2**30)
+    monkeypatch.setattr(memory, "_virtual_bytes", lambda root: 3 << 30)
+    with pytest.raises(TooLargeError) as caught, memory.explaining_shortage():
+        raise error
+    assert what in str(caught.value)
+    assert str(caught.value).endswith(
+        "the limit on address space, 'ulimit -v', is 3.00 GiB; start from a shell where it is higher, or unlimited"
+    )
+
+
+def test_other_errors_stay_as_they_are():
+    with pytest.raises(RuntimeError, match="please report this bug"), memory.explaining_shortage():
+        raise RuntimeError("please report this bug")
+
+
+def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
+    monkeypatch.setattr("duckdb.connect", lambda *_, **__: (_ for _ in ()).throw(duckdb.IOException("no thread")))
+    with pytest.raises(TooLargeError, match=r"there is too little memory to read data \(no thread\): the .*; "):
+        read_data(np.zeros((3, 2), dtype=int))
+    monkeypatch.undo()
+    monkeypatch.setattr("credibn.data.sources.available_bytes", lambda: 10 << 20)
+    with pytest.raises(TooLargeError, match=r"10.0 MiB are left, and 64.0 MiB are needed"):
+        read_data(np.zeros((3, 2), dtype=int))

@@ -11,7 +11,7 @@ import pytest
 import oracle
 from credibn import _core, learn
 from credibn.errors import OptionError
-from credibn.search import SearchProblem, distribution, exploration
+from credibn.search import SearchProblem, checkpoints, distribution, exploration
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk, pack, unpack
@@ -329,6 +329,25 @@ def test_damaged_files_are_not_used(tmp_path):
         bench = Workbench(folder=damaged)
         assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
         bench.close()
+
+
+@pytest.mark.usefixtures("in_many_parts")
+def test_files_copied_over_one_another_are_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "_MOST_OF_THE_TIME", 1e9)  # whatever writing takes, there are many files
+    costs = equivalent_costs(5, np.random.default_rng(1))
+    bench = Workbench(folder=tmp_path / "whole")
+    bench.seconds_before_keeping = 0.0
+    search(costs, 4.0, bench=bench)
+    bench.close()
+    kept = sorted((tmp_path / "whole").glob("*rows-*.kept"))
+    assert len(kept) > 1
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for path in (tmp_path / "whole").glob("*.kept"):
+        (copies / path.name).write_bytes((kept[0] if path in kept else path).read_bytes())
+    bench = Workbench(folder=copies)
+    assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
+    bench.close()
 
 
 def test_a_folder_is_free_after_an_error(tmp_path):

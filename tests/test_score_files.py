@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -427,7 +426,7 @@ def test_damaged_files_raise_nothing_else(tmp_path, format, data):
     list(table.parent_sets(0))
 
 
-def test_every_single_byte_change_of_a_binary_file(tmp_path):
+def test_every_changed_byte_of_a_binary_file_is_noticed(tmp_path):
     path = tmp_path / "x.scores"
     write_scores(ScoreTable.from_candidates(["a", "b"], [[(-1.5, [1])], [(-2.0, [])]]), path)
     whole = path.read_bytes()
@@ -435,8 +434,15 @@ def test_every_single_byte_change_of_a_binary_file(tmp_path):
         damaged = bytearray(whole)
         damaged[at] ^= 1 << at % 8
         path.write_bytes(damaged)
-        with suppress(FileFormatError):
+        with pytest.raises(FileFormatError, match=r"x\.scores: .*the file is damaged"):
             read_scores(path)
+
+
+def test_a_binary_file_without_its_checksum_is_damaged(tmp_path):
+    path = tmp_path / "x.scores"
+    write_arrow(path, metadata={"credibn.score_table": "2"})
+    with pytest.raises(FileFormatError, match=r"x\.scores: the file is damaged .*\(its checksum is missing\); copy it"):
+        read_scores(path)
 
 
 def write_arrow(path, columns=None, metadata=None, batches=1, **replaced):
@@ -456,7 +462,7 @@ def write_arrow(path, columns=None, metadata=None, batches=1, **replaced):
             writer.write_batch(pa.record_batch(list(fields.values()), schema=schema))
 
 
-def test_a_binary_file_made_by_hand(tmp_path):
+def test_a_binary_file_of_version_1_is_read(tmp_path):
     write_arrow(tmp_path / "x.scores")
     table = read_scores(tmp_path / "x.scores")
     assert table.same_as(ScoreTable.from_candidates(["a", "b"], [[(-1.0, [])], [(-2.0, [])]]))
@@ -467,9 +473,9 @@ def test_a_binary_file_made_by_hand(tmp_path):
     [
         (
             {"metadata": {"credibn.score_table": None}},
-            "expected version 1 of credibn's score tables, found none",
+            "expected version 1 or 2 of credibn's score tables, found none",
         ),
-        ({"metadata": {"credibn.score_table": "2"}}, "found '2'; upgrade credibn"),
+        ({"metadata": {"credibn.score_table": "3"}}, "found '3'; upgrade credibn"),
         ({"metadata": {"credibn.names": None}}, "names and provenance as JSON"),
         ({"metadata": {"credibn.names": "[1"}}, "names and provenance as JSON"),
         ({"metadata": {"credibn.names": "3"}}, "names and provenance as JSON"),
@@ -516,7 +522,7 @@ def test_malformed_binary(tmp_path, changes, message):
 def test_empty_and_foreign_binary(tmp_path):
     path = tmp_path / "x.scores"
     path.write_bytes(b"")
-    with pytest.raises(FileFormatError, match="found an empty file"):
+    with pytest.raises(FileFormatError, match="the file is empty"):
         read_scores(path)
     path.write_text(SMALL_JKL)
     with pytest.raises(FileFormatError, match="found no valid one"):

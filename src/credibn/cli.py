@@ -63,6 +63,7 @@ from credibn.data.states import MAX_STATES
 from credibn.errors import CredibnError, OptionError, TimeLimitError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
+from credibn.memory import explaining_shortage
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.progress import progress_bar
 from credibn.report import learning_headline, write_learning_page
@@ -83,6 +84,7 @@ from credibn.terminal import (
     print_summary,
     warnings_as_lines,
 )
+from credibn.words import printable
 from credibn_command.streams import need_output
 
 __all__ = ["app", "main"]
@@ -108,10 +110,10 @@ class _Shell(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with warnings_as_lines():
+            with warnings_as_lines(), explaining_shortage():
                 return super().invoke(ctx)
         except CredibnError as error:
-            typer.echo(f"error: {in_shell_words(str(error))}", err=True)
+            typer.echo(f"error: {printable(in_shell_words(str(error)), keep=chr(10))}", err=True)
             raise typer.Exit(3 if isinstance(error, TimeLimitError) else 2) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)

@@ -18,6 +18,7 @@ from credibn.errors import OptionError
 from credibn.graph_formats import to_dot, to_graphml
 from credibn.models import read_network, write_network
 from credibn.scores import read_scores, write_scores
+from credibn.words import printable
 
 __all__ = ["ScoreFormat", "convert"]
 
@@ -79,7 +80,11 @@ def convert(
         write_scores(table, destination, format=to_format)
         facts = {"n_variables": table.n_variables, "n_candidates": table.n_candidates}
         sentence = f"{table.n_candidates:,} candidate parent sets"
-    typer.echo(json.dumps({**facts, "out": str(destination)}) if as_json else f"{sentence} written to {destination}")
+    typer.echo(
+        json.dumps({**facts, "out": str(destination)})
+        if as_json
+        else f"{sentence} written to {printable(str(destination))}"
+    )
 
 
 def _kind(path: Path) -> str:

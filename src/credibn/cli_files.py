@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +16,20 @@ from credibn.atomic import replacing, why_unwritable
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
+from credibn.words import plain_cell, printable
 
 if TYPE_CHECKING:  # pandas takes a while to import: commands without a frame do not wait for it
     from pandas import DataFrame
 
-__all__ = ["check_destination", "check_table_destination", "deliver", "note_incomplete", "open_result", "write_text"]
+__all__ = [
+    "check_destination",
+    "check_table_destination",
+    "deliver",
+    "note_incomplete",
+    "open_result",
+    "plain_frame",
+    "write_text",
+]
 
 RESULT = "result.credibn"
 """The name of the credible set in the folder that ``learn --out`` writes."""
@@ -82,16 +92,23 @@ def check_table_destination(out: Path | None) -> None:
     check_destination(out)
 
 
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def write_text(text: str, out: Path | None) -> None:
-    """Write a text to a file, all or nothing, or to standard output."""
+    """Write a text to a file, all or nothing, or to standard output; a terminal gets nothing that controls it."""
     if out is None:
-        typer.echo(text.removesuffix("\n"))
+        text = text.removesuffix("\n")
+        typer.echo(printable(text, keep="\n\t") if _is_terminal() else text)
         return
     with replacing(out) as sink:
         sink.write(text.removesuffix("\n").encode() + b"\n")
 
 
-def deliver(frame: "DataFrame", facts: Mapping[str, Any], out: Path | None, as_json: bool) -> None:
+def deliver(
+    frame: "DataFrame", facts: Mapping[str, Any], out: Path | None, as_json: bool, is_data: bool = False
+) -> None:
     """Write a table to a file, or to standard output as CSV or within one JSON object.
 
     Parameters
@@ -102,25 +119,41 @@ def deliver(frame: "DataFrame", facts: Mapping[str, Any], out: Path | None, as_j
     out : path, optional
         A .csv, .tsv or .parquet file. Then the JSON object does not repeat the table.
     as_json : bool
+    is_data : bool
+        Whether credibn reads such a table again: then CSV has each cell as it is, otherwise as `plain_cell` has it.
     """
     if out is not None:
-        _write_table(frame, out)
+        _write_table(frame, out, is_data)
     if as_json:
         content = {"out": str(out)} if out is not None else {"out": None, "columns": _as_lists(frame)}
         typer.echo(json.dumps({**facts, "n_rows": len(frame), **content}, default=str))
     elif out is None:
-        typer.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+        write_text(_csv(frame, ",", is_data), None)
     else:
-        typer.echo(f"{len(frame):,} rows written to {out}")
+        typer.echo(f"{len(frame):,} rows written to {printable(str(out))}")
 
 
-def _write_table(frame: "DataFrame", out: Path) -> None:
+def plain_frame(frame: "DataFrame") -> "DataFrame":
+    """Return a table in which no cell and no name is a formula, see `plain_cell`."""
+    plain = frame.map(lambda value: plain_cell(value) if isinstance(value, str) else value)
+    for axis in (0, 1):
+        names = [plain_cell(name) if isinstance(name, str) else name for name in plain.axes[axis]]
+        plain = plain.set_axis(names, axis=axis)
+    return plain
+
+
+def _csv(frame: "DataFrame", delimiter: str, is_data: bool) -> str:
+    shown = frame if is_data else plain_frame(frame)
+    return str(shown.to_csv(index=False, sep=delimiter, lineterminator="\n"))
+
+
+def _write_table(frame: "DataFrame", out: Path, is_data: bool) -> None:
     delimiter = _TABLES[out.suffix.lower()]
     with replacing(out) as sink:
         if delimiter is None:
             pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink)
         else:
-            sink.write(frame.to_csv(index=False, sep=delimiter, lineterminator="\n").encode())
+            sink.write(_csv(frame, delimiter, is_data).encode())
 
 
 def _as_lists(frame: "DataFrame") -> dict[str, list[Any]]:

@@ -245,7 +245,7 @@ def _seconds_to_search(time_limit: float | None, started: float, out: Path | Non
 
 def _searching(
     time_limit: float | None,
-    memory_limit: float | None,
+    memory_limit: str | None,
     threads: int | None,
     unit: Unit,
     score_equivalent: bool,

@@ -33,6 +33,7 @@ from credibn.errors import OptionError
 from credibn.graph_formats import parse_model_string
 from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
 from credibn.scores.constraints import position_of
+from credibn.words import printable
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
@@ -122,7 +123,7 @@ def predict(
         networks = "1 network" if model.n_networks == 1 else f"{model.n_networks:,} networks"
         typer.echo(f"averaged over {networks}, {100 * model.share:.4g} % of the posterior of the result", err=True)
         note_incomplete(found)
-    deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json)
+    deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json, is_data=impute)
 
 
 def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, ignore_extra: bool) -> "DataFrame":
@@ -175,7 +176,9 @@ def fit(
         }
         typer.echo(json.dumps(facts))
     else:
-        typer.echo(f"{network.n_parameters:,} parameters of {network.n_variables:,} variables written to {out}")
+        typer.echo(
+            f"{network.n_parameters:,} parameters of {network.n_variables:,} variables written to {printable(str(out))}"
+        )
 
 
 def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
@@ -213,4 +216,4 @@ def sample(
     """Draw rows from a network file."""
     check_table_destination(out)
     drawn = read_network(network).sample(rows, seed)
-    deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json)
+    deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json, is_data=True)

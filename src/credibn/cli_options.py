@@ -11,6 +11,7 @@ from credibn.credible import CredibleSet
 from credibn.data import Dataset, read_data
 from credibn.data.sources import reading_until
 from credibn.errors import OptionError
+from credibn.learning.options import resolve_bytes
 from credibn.scores import EdgePenalty, read_tiers
 
 __all__ = [
@@ -53,8 +54,6 @@ __all__ = [
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
-_MOST_GIB = 2**33
-"""Then the bytes still fit a signed number of 64 bits."""
 
 
 class ScoreName(StrEnum):
@@ -145,7 +144,10 @@ ScoresOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
 ]
 TimeLimitOption = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
-MemoryLimitOption = Annotated[float | None, typer.Option(metavar="G", help="GiB for the search and what it finds.")]
+MemoryLimitOption = Annotated[
+    str | None,
+    typer.Option(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
+]
 ResultArgument = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
 ]
@@ -238,11 +240,9 @@ def parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, 
     return limits
 
 
-def bytes_of(memory_limit: float | None) -> int | None:
-    """Return the bytes of ``--memory-limit``."""
-    if memory_limit is not None and not 0 < memory_limit <= _MOST_GIB:
-        raise OptionError(f"--memory-limit is {memory_limit}; it must be a number of GiB above 0, at most {_MOST_GIB}")
-    return None if memory_limit is None else max(1, int(memory_limit * 2**30))
+def bytes_of(memory_limit: str | None) -> int | None:
+    """Return the bytes of ``--memory-limit``: what Python takes, where a number alone is in GiB."""
+    return resolve_bytes(memory_limit, "--memory-limit", unit="G")
 
 
 def time_left(time_limit: float | None, started: float) -> float | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from credibn.cli_files import check_destination, note_incomplete, open_result, write_text
+from credibn.cli_files import check_destination, note_incomplete, open_result, plain_frame, write_text
 from credibn.cli_options import (
     AsJsonOption,
     ContinuousOption,
@@ -27,6 +27,7 @@ from credibn.errors import OptionError
 from credibn.graph_formats import adjacency_matrix, to_dot, to_graphml
 from credibn.report import write_learning_page
 from credibn.terminal import pair_table
+from credibn.words import printable
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
@@ -114,7 +115,7 @@ def edges(
     if not as_json:
         note_incomplete(found)
     if out is not None:
-        typer.echo(json.dumps({**facts, "out": str(out)}) if as_json else f"written to {out}")
+        typer.echo(json.dumps({**facts, "out": str(out)}) if as_json else f"written to {printable(str(out))}")
 
 
 def _format(format: EdgeFormat | None, out: Path | None, as_json: bool) -> EdgeFormat:
@@ -147,7 +148,7 @@ def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: 
     """Return the edges of at least some probability as one graph."""
     graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior.value)
     if format is EdgeFormat.ADJACENCY:
-        return str(adjacency_matrix(graph).to_csv(lineterminator="\n"))
+        return str(plain_frame(adjacency_matrix(graph)).to_csv(lineterminator="\n"))
     if format is EdgeFormat.GRAPHML:
         return to_graphml(graph)
     for _, _, attributes in graph.edges(data=True):
@@ -156,7 +157,7 @@ def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: 
 
 
 def _csv(frame: "DataFrame") -> str:
-    return str(frame.to_csv(index=False, lineterminator="\n"))
+    return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
 
 
 def report(
@@ -184,5 +185,5 @@ def report(
         facts = {"n_networks": found.n_networks, "n_classes": found.n_classes, "complete": found.complete}
         typer.echo(json.dumps({**facts, "out": str(out)}))
         return
-    typer.echo(f"written to {out}")
+    typer.echo(f"written to {printable(str(out))}")
     note_incomplete(found)

@@ -10,10 +10,23 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["SHARE", "MemoryGuard", "available_bytes", "resident_bytes", "total_bytes", "usable_bytes"]
+from credibn.errors import TooLargeError
+from credibn.words import byte_text
+
+__all__ = [
+    "SHARE",
+    "MemoryGuard",
+    "available_bytes",
+    "explaining_shortage",
+    "limit_and_fix",
+    "resident_bytes",
+    "room_for_threads",
+    "total_bytes",
+    "usable_bytes",
+]
 
 SHARE = 0.8
 """Of the memory that this process has or could have, the most that it plans to use."""
@@ -22,6 +35,9 @@ _LIBRARIES = 128 << 20
 _LEAST_LEFT = 0.02
 """Of all memory; when less is left, whoever has it, the system is about to end a process."""
 _SECONDS_BETWEEN_MEASUREMENTS = 0.1
+_BYTES_OF_A_THREAD = 72 << 20
+"""Of address space that a thread may reserve: its stack, and 64 MiB for its share of the allocator."""
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable")
 _UNLIMITED = 1 << 60
 """Control groups of version 1 without a limit state a number above this."""
 _ROOT = Path("/")
@@ -52,6 +68,53 @@ def resident_bytes(root: Path = _ROOT) -> int:
 def usable_bytes() -> float:
     """Return how much memory may be planned for, besides what this process has: a share of what can be had."""
     return max(0.0, SHARE * (resident_bytes() + available_bytes()) - resident_bytes())
+
+
+def room_for_threads(least: int) -> int:
+    """Return how many threads the limit on address space has room for if so many bytes must stay free; at least 1."""
+    room = SHARE * (_address_space() - _virtual_bytes(_ROOT)) - least
+    return max(1, int(min(room, 2.0**60) / _BYTES_OF_A_THREAD))
+
+
+def limit_and_fix(root: Path = _ROOT) -> str:
+    """Return which limit leaves this process the least memory, and how to raise it."""
+    limits = [
+        (
+            _machine_available(root),
+            f"the machine has {byte_text(_physical_bytes())}; use a larger one, or end other work",
+        ),
+        (
+            _address_space() - _virtual_bytes(root),
+            f"the limit on address space, 'ulimit -v', is {byte_text(_address_space())}; start from a shell "
+            "where it is higher, or unlimited",
+        ),
+    ]
+    limits += [
+        (limit - used, f"the container, or control group, has {byte_text(limit)}; give it more")
+        for limit, used in _control_groups(root)
+    ]
+    return min(limits)[1]
+
+
+@contextmanager
+def explaining_shortage() -> Iterator[None]:
+    """Turn the failure to get memory, or a thread, into an error that names the limit and says what to do.
+
+    Raises
+    ------
+    TooLargeError
+    """
+    try:
+        yield
+    except Exception as error:
+        # DuckDB's error also comes from the compiled core: the two share what allocates memory in C++.
+        is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
+        is_thread = isinstance(error, RuntimeError) and any(text in str(error) for text in _NO_THREAD)
+        if not (is_memory or is_thread):
+            raise
+        what = "memory" if is_memory else "memory, or too few threads,"
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise TooLargeError(f"there is too little {what} for this work ({lines[0]}): {limit_and_fix()}") from error
 
 
 class MemoryGuard:

@@ -29,6 +29,7 @@ from credibn.errors import OptionError, TooLargeError
 from credibn.memory import usable_bytes
 from credibn.notebook import block, paragraph, table
 from credibn.scores import ScoreTable
+from credibn.words import byte_text
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
@@ -355,6 +356,6 @@ def _check_memory(estimate: PosteriorEstimate, memory_limit: int | None) -> None
     if estimate.memory_bytes > allowed:
         raise TooLargeError(
             f"the sum over all networks of {estimate.n_searched} variables needs "
-            f"{estimate.memory_bytes / 2**30:,.2f} GiB, and may have {allowed / 2**30:,.2f} GiB; raise memory_limit or "
-            "use fewer variables"
+            f"{byte_text(estimate.memory_bytes)}, and may have {byte_text(allowed)}; raise memory_limit or use fewer "
+            "variables"
         )

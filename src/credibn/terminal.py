@@ -25,6 +25,7 @@ from credibn.graphs import CPDAG
 from credibn.progress import is_terminal
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
+from credibn.words import byte_text, printable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
@@ -72,7 +73,7 @@ def warnings_as_lines() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, CredibnWarning):
-            typer.echo(f"warning: {in_shell_words(str(message))}", err=True)
+            typer.echo(f"warning: {printable(in_shell_words(str(message)))}", err=True)
         else:
             show_others(message, category, *where, **more)
 
@@ -246,7 +247,7 @@ def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:
         ("largest parent set", f"{estimate.largest_parent_set:,}"),
         ("sets, at most", f"{estimate.n_sets:,}"),
         ("local scores, at most", f"{estimate.n_local_scores:,}"),
-        ("memory", f"{estimate.memory_bytes / 2**20:,.1f} MiB"),
+        ("memory", byte_text(estimate.memory_bytes)),
     ]
     _print_table(("predicted", ""), rows)
 
@@ -262,11 +263,11 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     """Print what learning from a table would take, in two sentences at most."""
     scoring, posterior = costs["scoring"], costs["posterior"]
     if scoring is None:
-        typer.echo(f"\nScoring with {costs['score']}: {in_shell_words(costs['scoring_refused'])}")
+        typer.echo(f"\nScoring with {costs['score']}: {printable(in_shell_words(costs['scoring_refused']))}")
         return
     typer.echo(
         f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
-        f"most, in {_mebibytes(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
+        f"most, in {byte_text(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
     )
     if posterior is None:
         typer.echo(f"The posterior of all networks takes too long for {scoring['n_searched']:,} variables.")
@@ -274,12 +275,8 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     seconds = "below a second" if posterior["seconds"] < 1 else f"about {posterior['seconds']:,.0f} seconds"
     typer.echo(
         f"The posterior of all networks takes 3^{posterior['n_searched']} steps, {seconds}, in "
-        f"{_mebibytes(posterior['memory_bytes'])}."
+        f"{byte_text(posterior['memory_bytes'])}."
     )
-
-
-def _mebibytes(n_bytes: int) -> str:
-    return "less than 1 MiB" if n_bytes < 2**20 else f"{n_bytes / 2**20:,.0f} MiB"
 
 
 def _content(column: ColumnSummary) -> tuple[str, str, str]:
@@ -294,7 +291,7 @@ def _content(column: ColumnSummary) -> tuple[str, str, str]:
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return aligned columns, those at the positions `right` flush right.
+    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal.
 
     Examples
     --------
@@ -307,9 +304,9 @@ def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for at, title in enumerate(header):
-        table.add_column(title, justify="right" if at in right else "left", overflow="fold")
+        table.add_column(printable(title), justify="right" if at in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

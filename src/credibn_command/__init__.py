@@ -1,9 +1,13 @@
-"""The script ``credibn``: a package of its own, so that Ctrl-C is in good hands before anything large is imported."""
+"""The script ``credibn``: a package of its own, so that it can answer before anything large is imported.
+
+That is Ctrl-C, and a limit on address space (``ulimit -v``) in which the libraries cannot be loaded.
+"""
 
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
@@ -14,6 +18,9 @@ __all__ = ["main", "start_time"]
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
 _MESSAGE = "stopped; nothing was written\n"
 _began: float | None = None
+_WRONG_USAGE = 2
+_LEAST_MEBIBYTES = 448
+"""Of address space: with less, libraries cannot be loaded or nothing can be read, and some end the process."""
 
 
 def main() -> None:
@@ -29,8 +36,7 @@ def main() -> None:
     for number in heeded:
         signal.signal(number, _leave)
     try:
-        from credibn.cli import main as run
-
+        run = _load()
         for number in heeded:
             signal.signal(number, signal.default_int_handler)
         run()
@@ -50,6 +56,35 @@ def main() -> None:
 def start_time() -> float:
     """Return when the script began, by `time.perf_counter`: its imports count too. Now, where there is no script."""
     return time.perf_counter() if _began is None else _began
+
+
+def _load() -> Callable[[], None]:
+    """Import the command line, or say which limit is in the way."""
+    limit = _address_space()
+    try:
+        if limit is not None and limit < _LEAST_MEBIBYTES << 20:
+            raise MemoryError
+        from credibn.cli import main as run
+    except (ImportError, MemoryError, OSError, SystemError):
+        if limit is None:
+            raise
+        sys.stderr.write(
+            f"error: the limit on address space, 'ulimit -v', is {limit >> 20} MiB, too little to load credibn's "
+            f"libraries: {_LEAST_MEBIBYTES} MiB are needed, and about 40 for each core above two; start from a shell "
+            "where it is higher, or unlimited\n"
+        )
+        sys.exit(_WRONG_USAGE)
+    return run
+
+
+def _address_space() -> int | None:
+    """Return the limit in bytes; None where there is none."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

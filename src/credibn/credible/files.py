@@ -2,12 +2,12 @@
 
 The file has one row and a column for each array, a list with the array's items in C order; everything else is JSON in
 the schema's metadata. Buffers are compressed with zstd. Nothing in a file is executed, and everything is checked when
-it is read: shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and their sizes.
+it is read: the checksum of the file, shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and
+their sizes.
 """
 
 import json
 import math
-import os
 import sys
 from collections.abc import Mapping
 from os import PathLike
@@ -23,15 +23,15 @@ from credibn.atomic import replacing
 from credibn.checks import file_path
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
-from credibn.errors import CredibnError, FileFormatError
+from credibn.errors import CredibnError, FileFormatError, TooLargeError
 from credibn.scores import ScoreTable
-from credibn.scores.arrow_sizes import check_expansion
+from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
 
 __all__ = ["read_credible_set", "write_credible_set"]
 
-_VERSION = 3
-"""Version 1 knew no total mass; versions 1 and 2 told how the search went. Both are still read."""
+_VERSION = 4
+"""Version 1 knew no total mass, versions 1 and 2 told how the search went, 1 to 3 had no checksum; all are read."""
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS = {
@@ -98,9 +98,8 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
     columns = [_as_list(arrays[name]) for name in _COLUMNS]
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with replacing(path) as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
-        writer.write_batch(pa.record_batch(columns, schema=schema))
+    with replacing(path) as sink:
+        write_arrow(pa.record_batch(columns, schema=schema), sink, compression="zstd")
 
 
 def _schema() -> Any:
@@ -128,36 +127,29 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
     """
     path = file_path(path)
     try:
-        if path.stat().st_size == 0:
-            raise FileFormatError(f"{path}: expected a credible set of credibn, found an empty file")
-        with pa.memory_map(os.fspath(path)) as source:
-            check_expansion(path, source)
-            reader = pa.ipc.open_file(source)
-            facts = _facts(path, reader.schema)
-            arrays = _arrays(path, reader)
+        with opened(path) as file:
+            facts = _facts(path, file)
+            arrays = _arrays(path, file.reader)
         return _credible_set(path, facts, arrays)
-    except FileFormatError:
+    except (FileFormatError, TooLargeError):
         raise
+    except (pa.ArrowException, CredibnError, ValueError, TypeError, OverflowError) as error:
+        raise not_valid(path, "a credible set of credibn", error) from error
     except OSError as error:
-        if isinstance(error, pa.ArrowException):
-            raise FileFormatError(
-                f"{path}: expected a credible set of credibn, found no valid one ({error!s:.300}); make it again"
-            ) from error
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
-    except (pa.ArrowException, CredibnError, MemoryError, ValueError, TypeError, OverflowError) as error:
-        raise FileFormatError(
-            f"{path}: expected a credible set of credibn, found no valid one ({error!s:.300}); make it again"
-        ) from error
 
 
-def _facts(path: Path, schema: Any) -> dict[str, Any]:
+def _facts(path: Path, file: ArrowFile) -> dict[str, Any]:
+    schema = file.reader.schema
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.credible_set")
-    if version not in (b"1", b"2", str(_VERSION).encode()):
+    if version not in (b"1", b"2", b"3", str(_VERSION).encode()):
         found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
             f"{path}: expected version 1 to {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
+    if version not in (b"1", b"2", b"3"):
+        require_checksum(path, file)
     if not schema.equals(_schema(), check_metadata=False):
         raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
     try:
@@ -166,7 +158,7 @@ def _facts(path: Path, schema: Any) -> dict[str, Any]:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
     if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
-    expected = _FACTS if version == str(_VERSION).encode() else (*_FACTS, *_HOW_IT_WENT)
+    expected = (*_FACTS, *_HOW_IT_WENT) if version in (b"1", b"2") else _FACTS
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
         raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")

@@ -20,7 +20,7 @@ from credibn.copying import rebuilt_from_fields
 from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, OptionError
-from credibn.words import plural
+from credibn.words import plural, printable
 
 __all__ = ["Dataset", "code_type"]
 
@@ -165,7 +165,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         shown = [
-            f"{name} ({'continuous' if labels is None else plural(len(labels), 'state')})"
+            f"{printable(name)} ({'continuous' if labels is None else plural(len(labels), 'state')})"
             for name, labels in zip(self.names[:6], self.states[:6], strict=True)
         ]
         if self.n_variables > 6:

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -61,7 +60,7 @@ def scan_files(path: str | os.PathLike[str]) -> FileScan:
     FileFormatError
         If the ending is unknown or a header cannot be read.
     """
-    files = _find(os.path.expanduser(os.fspath(path)))
+    files = [_local(file) for file in _find(os.path.expanduser(os.fspath(path)))]
     kinds = {_ending(file)[0] in (".parquet", ".pq") for file in files}
     if len(kinds) > 1:
         raise DataError(f"{os.fspath(path)!r} matches text and Parquet files: read one kind at a time")
@@ -99,6 +98,11 @@ def _find(path: str) -> list[str]:
         raise DataError(f"{path!r} was not found: there is no folder {folder!r}")
     near = suggestion(os.path.basename(path), sorted(os.listdir(folder)), limit=5)
     raise DataError(f"{path!r} was not found in {folder!r}: {near}")
+
+
+def _local(file: str) -> str:
+    """Return a path that no library takes for an address: a folder can be called 'http:'."""
+    return os.path.join(".", file) if ":" in file and not os.path.isabs(file) else file
 
 
 def _ending(file: str) -> tuple[str, str]:
@@ -223,7 +227,7 @@ class _HeaderLines(Iterator[str]):
         return line
 
 
-def shorten(error: duckdb.Error) -> str:
+def shorten(error: Exception) -> str:
     """Return the facts of DuckDB's message: which file and line, and what is wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
     file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")

@@ -24,12 +24,15 @@ from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
-from credibn.memory import usable_bytes
+from credibn.memory import available_bytes, limit_and_fix, room_for_threads, usable_bytes
+from credibn.words import byte_text
 
 __all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
 
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
+_LEAST_LEFT = 64 << 20
+"""Bytes that can still be had; with less, DuckDB does not even start, or ends the process."""
 _SECONDS_BETWEEN_INTERRUPTS = 0.1
 _deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
@@ -136,12 +139,8 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
     TooLargeError
         When a query does not fit into memory.
     """
-    limit = usable_bytes()
-    config: dict[str, Any] = {"preserve_insertion_order": False}
-    if math.isfinite(limit):
-        config["memory_limit"] = f"{max(_LEAST_MEBIBYTES, int(limit / 2**20))}MiB"
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
-        connection = duckdb.connect(":memory:", config=config | {"temp_directory": folder})
+        connection = _connect(folder)
         try:
             with _interrupting(connection, _deadline.get()):
                 yield connection
@@ -149,9 +148,9 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
             raise TimeLimitError(
                 "the time limit struck while the data were read, so nothing exact can be said; raise time_limit"
             ) from error
-        except duckdb.OutOfMemoryException as error:
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise TooLargeError(
-                f"the data do not fit into memory ({shorten(error)}); use fewer columns, or a larger machine"
+                f"the data do not fit into memory ({shorten(error)}): {limit_and_fix()}, or read fewer columns"
             ) from error
         except RuntimeError as error:
             if str(error) == "Query interrupted":  # no type of its own tells DuckDB's Ctrl-C from other errors
@@ -159,6 +158,37 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
             raise
         finally:
             connection.close()
+
+
+def _connect(folder: str) -> duckdb.DuckDBPyConnection:
+    """Open a database that takes no more memory and threads than there is room for, and reads local files only.
+
+    Raises
+    ------
+    TooLargeError
+        When there is too little memory to start; some libraries end the process where an allocation fails.
+    """
+    config: dict[str, Any] = {
+        "temp_directory": folder,
+        "preserve_insertion_order": False,
+        "threads": min(_n_cores(), room_for_threads(_LEAST_MEBIBYTES << 20)),
+        "async_threads": 0,  # they serve files over a network; each of the eight reserves address space
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    limit = usable_bytes()
+    if math.isfinite(limit):
+        config["memory_limit"] = f"{max(_LEAST_MEBIBYTES, int(limit / 2**20))}MiB"
+    try:
+        if available_bytes() < _LEAST_LEFT:
+            raise MemoryError(f"{byte_text(available_bytes())} are left, and {byte_text(_LEAST_LEFT)} are needed")
+        return duckdb.connect(":memory:", config=config)
+    except (duckdb.Error, MemoryError, RuntimeError) as error:
+        raise TooLargeError(f"there is too little memory to read data ({shorten(error)}): {limit_and_fix()}") from error
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:

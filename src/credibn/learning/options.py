@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -61,25 +62,40 @@ def resolve_seconds(time_limit: float | None) -> float | None:
     return float(time_limit)
 
 
-def resolve_bytes(memory_limit: int | str | None) -> int | None:
+def resolve_bytes(memory_limit: int | str | None, option: str = "memory_limit", unit: str = "B") -> int | None:
     """Return a memory limit in bytes.
+
+    Parameters
+    ----------
+    memory_limit : int, str or None
+        Bytes, or text with a unit; None is no limit.
+    option : str
+        What an error calls it.
+    unit : {"B", "G"}
+        What text without a unit means: the command line has always counted in GiB.
 
     Examples
     --------
-    >>> resolve_bytes("1.5G"), resolve_bytes("200 MB"), resolve_bytes(4096)
-    (1610612736, 209715200, 4096)
+    >>> resolve_bytes("1.5G"), resolve_bytes("200 MB"), resolve_bytes(4096), resolve_bytes("2", unit="G")
+    (1610612736, 209715200, 4096, 2147483648)
     """
     if memory_limit is None:
         return None
+    value = math.nan
     if isinstance(memory_limit, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?)(?:i?B)?\s*", memory_limit, flags=re.IGNORECASE)
-        value = None if match is None else int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
-    else:
-        is_whole = isinstance(memory_limit, (int, np.integer)) and not isinstance(memory_limit, bool)
-        value = int(memory_limit) if is_whole else None
-    if value is None or value < 1:
-        raise OptionError(f"memory_limit is {memory_limit!r}; give bytes, or text such as '500M' or '4G'")
-    return value
+        match = re.fullmatch(r"\s*(\d*\.?\d*(?:e[+-]?\d+)?)\s*(|B|[KMGT](?:i?B)?)\s*", memory_limit, re.IGNORECASE)
+        with suppress(ValueError):
+            value = (
+                math.nan if match is None else float(match[1]) * 1024 ** "BKMGT".index((match[2] or unit)[0].upper())
+            )
+    elif isinstance(memory_limit, (int, np.integer)) and not isinstance(memory_limit, bool):
+        value = memory_limit
+    if not 1 <= value < 2**63:
+        raise OptionError(
+            f"{option} is {memory_limit!r:.60}; give an amount such as '500M' or '4G', where a number alone is in "
+            f"{'bytes' if unit == 'B' else 'GiB'}"
+        )
+    return int(value)
 
 
 def open_bench(executor: Executor | None, checkpoint: Checkpoint | None, n_threads: int) -> Workbench:

@@ -15,11 +15,13 @@ from typing import Any, Protocol
 from credibn.data import Dataset, read_data
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.memory import limit_and_fix
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
 from credibn.scores.pieces import TIME_LIMIT_REACHED
 from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
 from credibn.search.watching import Watch
+from credibn.words import byte_text
 from credibn.work import Workbench
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
@@ -200,8 +202,9 @@ class _FromData:
             if self._watch.reason == "time_limit":
                 raise TimeLimitError(TIME_LIMIT_REACHED) from None
             if self._watch.reason == "memory_limit":
+                fix = limit_and_fix() if self._max_bytes is None else "raise memory_limit"
                 raise TooLargeError(
-                    "scoring took more memory than it may; raise memory_limit, lower epsilon or set max_parents"
+                    f"scoring took more memory than it may: {fix}, or lower epsilon, or set max_parents"
                 ) from None
             raise
         return self._table
@@ -220,6 +223,6 @@ class _FromData:
         need = estimate_scoring(self._data, **self._scoring, epsilon=epsilon).memory_bytes
         if need > self._max_bytes:
             raise TooLargeError(
-                f"scoring needs about {need / 2**30:,.2f} GiB, above the memory limit of "
-                f"{self._max_bytes / 2**30:,.2f} GiB; raise memory_limit or set max_parents"
+                f"scoring needs about {byte_text(need)}, above the memory limit of {byte_text(self._max_bytes)}; raise "
+                "memory_limit or set max_parents"
             )

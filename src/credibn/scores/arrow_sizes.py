@@ -9,11 +9,10 @@ buffers (Arrow columnar format 1.5, "IPC file format"; the tables in it are Flat
 import struct
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any
 
 from credibn.errors import FileFormatError
 
-__all__ = ["check_expansion"]
+__all__ = ["check_expansion", "footer_start"]
 
 _EXPANDED, _EXPANSION = 1 << 28, 1000
 """The most that a file may become: so many bytes, and so many times its length."""
@@ -26,8 +25,8 @@ _BUFFERS, _COMPRESSION = 2, 3
 """Fields of the table RecordBatch."""
 
 
-def check_expansion(path: str | PathLike[str], source: Any) -> None:
-    """Refuse an IPC file, opened as a memory map, that would take absurdly much memory.
+def check_expansion(path: str | PathLike[str], content: memoryview) -> None:
+    """Refuse an IPC file that would take absurdly much memory.
 
     Raises
     ------
@@ -36,8 +35,6 @@ def check_expansion(path: str | PathLike[str], source: Any) -> None:
     ValueError
         When it is no IPC file.
     """
-    source.seek(0)
-    content = memoryview(source.read_buffer())
     limit = _EXPANDED + _EXPANSION * len(content)
     try:
         expanded = sum(_unpacked_lengths(content))
@@ -50,12 +47,26 @@ def check_expansion(path: str | PathLike[str], source: Any) -> None:
         )
 
 
+def footer_start(content: memoryview) -> int:
+    """Return where the footer of an IPC file starts.
+
+    Raises
+    ------
+    ValueError
+        When the bytes do not end as such a file does.
+    """
+    if len(content) < 16 or content[-6:] != _MAGIC:
+        raise ValueError("no whole Arrow file: it does not end as one")
+    (length,) = _read("<i", content, len(content) - 10)
+    start = len(content) - 10 - length
+    if not 0 <= start <= len(content) - 10:
+        raise ValueError("no whole Arrow file: its footer is longer than the file")
+    return start
+
+
 def _unpacked_lengths(content: memoryview) -> Iterator[int]:
     """Yield the length of each buffer of each record batch."""
-    if len(content) < 16 or bytes(content[-6:]) != _MAGIC:
-        raise struct.error("it does not end as one")
-    (length,) = _read("<i", content, len(content) - 10)
-    footer = _root(content, len(content) - 10 - length)
+    footer = _root(content, footer_start(content))
     if any(_vector(content, footer, _DICTIONARIES, 24)):
         raise struct.error("it has dictionaries")
     for block in _vector(content, footer, _RECORD_BATCHES, 24):

@@ -1,12 +1,11 @@
 """The binary format of score tables, ``.scores``.
 
-An Arrow IPC file, read through a memory map: one record batch with the columns node, score and mask (fixed-size
-binary, the words of the mask in little-endian order); names, provenance and format version are JSON in the schema's
-metadata. Carries any name.
+An Arrow IPC file with a checksum, read through a memory map: one record batch with the columns node, score and mask
+(fixed-size binary, the words of the mask in little-endian order); names, provenance and format version are JSON in the
+schema's metadata. Carries any name.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credibn.errors import FileFormatError
-from credibn.scores.arrow_sizes import check_expansion
+from credibn.errors import FileFormatError, TooLargeError
+from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
 
 __all__ = ["read_binary", "write_binary"]
 
-_VERSION = 1
+_VERSION = 2
+"""Version 1 had no checksum; it is still read."""
 
 
 def write_binary(table: ScoreTable, sink: BinaryIO) -> None:
@@ -42,8 +42,7 @@ def write_binary(table: ScoreTable, sink: BinaryIO) -> None:
             }
         ),
     )
-    with pa.ipc.new_file(sink, batch.schema) as writer:
-        writer.write_batch(batch)
+    write_arrow(batch, sink)
 
 
 def _schema(words: int) -> Any:
@@ -53,19 +52,14 @@ def _schema(words: int) -> Any:
 
 def read_binary(path: Path) -> ScoreTable:
     """Read a ``.scores`` file through a memory map."""
-    if path.stat().st_size == 0:
-        raise FileFormatError(f"{path}: expected a credibn score table, found an empty file")
     try:
-        with pa.memory_map(os.fspath(path)) as source:
-            check_expansion(path, source)
-            reader = pa.ipc.open_file(source)
-            names, provenance = _binary_header(path, reader.schema)
-            nodes, scores, masks = _binary_columns(path, reader, -(-len(names) // 64))
-    except FileFormatError:
+        with opened(path) as file:
+            names, provenance = _binary_header(path, file)
+            nodes, scores, masks = _binary_columns(path, file.reader, -(-len(names) // 64))
+    except (FileFormatError, TooLargeError):
         raise
-    except (pa.ArrowException, MemoryError, ValueError, TypeError, OverflowError) as error:
-        message = f"{path}: expected a credibn score table, found no valid one ({error!s:.300}); write it again"
-        raise FileFormatError(message) from error
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise not_valid(path, "a credibn score table", error) from error
     offsets = np.searchsorted(nodes, np.arange(len(names) + 1))
     if (nodes[1:] < nodes[:-1]).any() or offsets[0] != 0 or offsets[-1] != len(nodes):
         raise FileFormatError(f"{path}: expected nodes 0 to {len(names) - 1} in increasing order, found others")
@@ -87,14 +81,17 @@ def _binary_columns(path: Path, reader: Any, words: int) -> tuple[NDArray[Any], 
     return nodes.to_numpy(), scores.to_numpy(), rows.reshape(-1, words)
 
 
-def _binary_header(path: Path, schema: Any) -> tuple[tuple[str, ...], dict[str, object]]:
+def _binary_header(path: Path, file: ArrowFile) -> tuple[tuple[str, ...], dict[str, object]]:
+    schema = file.reader.schema
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.score_table")
-    if version != str(_VERSION).encode():
+    if version not in (b"1", str(_VERSION).encode()):
         found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
-            f"{path}: expected version {_VERSION} of credibn's score tables, found {found}; upgrade credibn"
+            f"{path}: expected version 1 or {_VERSION} of credibn's score tables, found {found}; upgrade credibn"
         )
+    if version != b"1":
+        require_checksum(path, file)
     try:
         names = tuple(json.loads(metadata[b"credibn.names"]))
         provenance: dict[str, object] = json.loads(metadata[b"credibn.provenance"])

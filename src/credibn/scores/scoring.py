@@ -23,7 +23,7 @@ from credibn import _core
 from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import OptionError, TooLargeError
-from credibn.memory import MemoryGuard, usable_bytes
+from credibn.memory import MemoryGuard, limit_and_fix, usable_bytes
 from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
@@ -37,6 +37,7 @@ from credibn.scores.problem import Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
+from credibn.words import byte_text
 from credibn.work import Workbench
 
 __all__ = [
@@ -386,8 +387,8 @@ def _run(
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
             f"scoring {estimate.n_searched} columns with up to {estimate.largest_parent_set} parents needs "
-            f"{estimate.n_sets:,} sets and about {estimate.memory_bytes / 2**30:,.0f} GiB, above the limit of "
-            f"{most_bytes / 2**30:.3g} GiB; set max_parents (or, for categories, use the engine 'descent')"
+            f"{estimate.n_sets:,} sets and about {byte_text(estimate.memory_bytes)}, above the limit of "
+            f"{byte_text(most_bytes)}; set max_parents (or, for categories, use the engine 'descent')"
         )
     guard, is_short = MemoryGuard(), False
 
@@ -407,7 +408,8 @@ def _run(
         )
     if is_short:
         raise TooLargeError(
-            "scoring took most of the memory there is; lower epsilon or bayes_factor, or set max_parents"
+            f"scoring took most of the memory there is: {limit_and_fix()}, or lower epsilon or bayes_factor, or set "
+            "max_parents"
         )
     if found is None:
         raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")

@@ -77,7 +77,7 @@ def prune_sets(
 ) -> Scored | None:
     """Return the candidates that rule 1 keeps, given F of all sets; None if `watch` asked to stop.
 
-    A cost is a difference of two F, each off by the error of the score and half a grid step; edges add half a step each.
+    A cost is a difference of two F, each off by the error of the score and half a grid step; an edge adds half a step.
     """
     limits = _limits(problem, score)
     largest = int(limits.max()) + 1

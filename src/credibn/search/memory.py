@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from credibn.memory import usable_bytes
 from credibn.search.problem import EngineEstimate, SearchProblem
+from credibn.words import byte_text
 
 __all__ = ["allowed_bytes", "within_memory"]
 
@@ -19,8 +20,8 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
     limit = _TABLE_SHARE * min(problem.max_bytes or math.inf, usable_bytes())
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
-    need, allowed = estimate.bytes / 2**30, limit / 2**30
-    reason = f"it needs {need:,.2f} GiB, and may have {allowed:,.2f} GiB; raise memory_limit or use a larger machine"
+    need, allowed = byte_text(estimate.bytes), byte_text(limit)
+    reason = f"it needs {need}, and may have {allowed}; raise memory_limit or use a larger machine"
     return replace(estimate, possible=False, reason=reason)
 
 

@@ -6,12 +6,13 @@ cycle; its cost is the sum. OPT is the least cost, and a network is *credible* w
 
 The one tolerance
 -----------------
-Local scores are rounded, so networks that tie in truth may differ in their last bits. The scoring stage bounds the error
-of every score and states with its table how far such networks can be apart (docs/guarantees.md, "Numbers"): two network
-scores that differ by at most this tolerance count as equal. So a network exactly at OPT - epsilon is credible. A table of
-unknown origin is taken at its word: there the tolerance is ``2**-40`` times the sum over the nodes of the absolute score
-of the best candidate, which covers the rounding of sums for thousands of nodes. It is never below 1e-12. Engines keep
-what costs at most OPT + epsilon + tolerance, and every score that leaves this package is summed again with compensation
+Local scores are rounded, so networks that tie in truth may differ in their last bits. The scoring stage bounds the
+error of every score and states with its table how far such networks can be apart (docs/guarantees.md, "Numbers"): two
+network scores that differ by at most this tolerance count as equal. So a network exactly at OPT - epsilon is credible.
+A table of unknown origin is taken at its word: there the tolerance is ``2**-40`` times the sum over the nodes of the
+absolute score of the best candidate, which covers the rounding of sums for thousands of nodes. It is never below
+1e-12. Engines keep what costs at most OPT + epsilon + tolerance, and every score that leaves this package is summed
+again with compensation
 (`exact_scores`).
 """
 

@@ -289,6 +289,8 @@ class Workbench:
         warnings.warn(message, CredibnWarning, stacklevel=2)
 
     def _give_up(self, error: BaseException) -> NoReturn:
+        if self._executor is None:  # a thread of this process could not be started
+            raise error.__cause__ or error
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         fate = "is lost"
         if self._folder is not None and not self._has_failed:
@@ -332,9 +334,11 @@ class _Run:
         self._flying: dict[int, Future[Arrays | None]] = {}
         self._landed: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._asked = -1.0
+        self._executor: Any = None
 
     def results(self, executor: Any, keep: Callable[[], None]) -> Iterator[tuple[int, Arrays]]:
         """Yield results until all pieces are done; raise Stopped after the last that was done in time."""
+        self._executor = executor
         n_wanted, counted, is_out_of_time = 0, 0.0, False
         try:
             self._ask()
@@ -381,6 +385,8 @@ class _Run:
             future = executor.submit(_do, task)
         except RuntimeError as error:  # broken, or shut down
             raise BrokenExecutor(str(error)) from error
+        if not all(callable(getattr(future, name, None)) for name in ("add_done_callback", "result", "cancel")):
+            raise _nonsense(executor, "submit", future, "a future with add_done_callback, result and cancel")
         self._flying[index] = future
         future.add_done_callback(lambda _: self._landed.put(index))
 
@@ -399,6 +405,8 @@ class _Run:
         except Exception as error:
             _explain(error)
             raise
+        if arrays is not None and not _is_arrays(arrays):
+            raise _nonsense(self._executor, "a future", arrays, "what the function that was submitted returned")
         self._parts.pop(index, None)
         self._n_done += arrays is not None
         return arrays
@@ -453,6 +461,19 @@ def _read_only(arrays: Arrays) -> Arrays:
     for view in views.values():
         view.flags.writeable = False
     return views
+
+
+def _is_arrays(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(array, np.ndarray) for name, array in value.items()
+    )
+
+
+def _nonsense(executor: Any, what: str, found: object, expected: str) -> WorkerError:
+    return WorkerError(
+        f"{what} of the executor {type(executor).__name__} gave {found!r:.80} ({type(found).__name__}); it must give "
+        f"{expected}: mend the executor, or use one of concurrent.futures, loky, Dask or mpi4py"
+    )
 
 
 def _do(task: _Task) -> Arrays | None:

@@ -1,8 +1,8 @@
 """Arrays kept in a folder while a long work lasts, so that it can be continued after any interruption.
 
 A file is moved into place only when it is whole. Its first line holds the SHA-256 of the question that the arrays
-answer and of all that follows, the bytes of an .npz file without pickle: a file of another question, or one that is
-damaged, counts as not there. Nothing in a file is executed.
+answer, and that of the file's own name and of all that follows, the bytes of an .npz file without pickle: a file of
+another question, one that is damaged, or one copied over another counts as not there. Nothing in a file is executed.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ Arrays = Mapping[str, NDArray[Any]]
 """What a piece gives: named arrays only, so that it can be kept without pickle."""
 
 _LOCK, _ENDING = "work.lock", ".kept"
-_MARK = b"credibn-kept-1"
+_MARK = "credibn-kept-2"
 
 
 def digest_of(question: str) -> str:
@@ -75,10 +75,10 @@ class KeptFolder:
     def write(self, name: str, digest: str, arrays: Mapping[int, Arrays]) -> None:
         """Write the arrays of some pieces, all or nothing, in place of an older file of this name."""
         content = _pack(arrays)
-        checksum = hashlib.sha256(content).hexdigest()
+        path = self._file(name, digest)
         self.path.mkdir(parents=True, exist_ok=True)
-        with replacing(self._file(name, digest)) as sink:
-            sink.write(b" ".join([_MARK, digest.encode(), checksum.encode()]) + b"\n")
+        with replacing(path) as sink:
+            sink.write(_first_line(path, digest, content))
             sink.write(content)
 
     def read(self, name: str, digest: str) -> dict[int, Arrays]:
@@ -175,14 +175,20 @@ def _pack(arrays: Mapping[int, Arrays]) -> memoryview:
     return buffer.getbuffer()
 
 
+def _first_line(path: Path, digest: str, content: bytes | memoryview) -> bytes:
+    checksum = hashlib.sha256(f"{path.name}\n".encode())
+    checksum.update(content)
+    return f"{_MARK} {digest} {checksum.hexdigest()}\n".encode()
+
+
 def _read(path: Path, digest: str) -> dict[int, Arrays]:
     """Return what a file holds for a question; its content is looked at only once the checksum has proved right."""
     try:
         with open(path, "rb") as source:
-            header, content = source.readline(256).split(), source.read()
+            first_line, content = source.readline(256), source.read()
     except OSError:
         return {}
-    if header != [_MARK, digest.encode(), hashlib.sha256(content).hexdigest().encode()]:
+    if first_line != _first_line(path, digest, content):
         return {}
     found: dict[int, dict[str, NDArray[Any]]] = {}
     with np.load(io.BytesIO(content)) as stored:
