@@ -197,7 +197,7 @@ class EqualEdges:
 def equal_edges_table(n, bits):
     masks = np.arange(1 << n, dtype=np.uint64)
     of_node = [masks[masks >> np.uint64(v) & np.uint64(1) == 0] for v in range(n)]
-    sizes = np.bitwise_count(np.concatenate(of_node)).astype(float)
+    sizes = np.array([mask.bit_count() for listed in of_node for mask in listed.tolist()], dtype=float)
     return ScoreTable.from_arrays(
         [f"v{v}" for v in range(n)],
         np.repeat(np.arange(n), [len(listed) for listed in of_node]),
