@@ -96,7 +96,7 @@ class NetworkSum {
     constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
     const double minor_sets = std::ldexp(1.0, minor_nodes(n)), major_sets = std::ldexp(1.0, n - minor_nodes(n));
     const double of_term = 4 * minor_sets * minor_sets + 8 * major_sets + 3 * n * n + 16 * n + 64;
-    return 8 * std::pow(5.0, n) * of_term * kUnit * kUnit + 20 * (n + 4) * kUnit;
+    return 8 * std::pow(5.0, n) * of_term * kUnit * kUnit + (20 * (n + 4) + minor_sets) * kUnit;
   }
 
   static std::uint64_t bytes(int n, bool with_marginals) {
