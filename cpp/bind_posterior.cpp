@@ -36,6 +36,11 @@ std::uint64_t network_sum_bytes(int n, bool with_marginals) {
   return NetworkSum::bytes(n, with_marginals);
 }
 
+double network_sum_rounding(int n) {
+  require(n >= 1 && n <= LocalSums::kMostNodes, "the core takes 1 to 24 nodes");
+  return NetworkSum::rounding_error(n);
+}
+
 }  // namespace
 
 namespace credibn {
@@ -43,6 +48,7 @@ namespace credibn {
 void bind_posterior(nb::module_& module) {
   module.def("sum_networks", &sum_networks_py, array("offsets"), array("scores"), array("masks"),
              nb::arg("with_marginals"), nb::arg("watch").none());
+  module.def("network_sum_rounding", &network_sum_rounding, nb::arg("n"));
   module.def("network_sum_bytes", &network_sum_bytes, nb::arg("n"), nb::arg("with_marginals"));
 }
 

@@ -37,12 +37,13 @@ class LocalSums {
     check(local);
     const std::size_t n_sets = std::size_t(1) << (n_ - 1);
     for (int j = 0; j < n_; ++j) {
-      mantissas_.emplace_back(n_sets);
+      highs_.emplace_back(n_sets);
+      lows_.emplace_back(n_sets);
       exponents_.emplace_back(n_sets);
       for (std::size_t at = 0; at < n_sets; ++at) put(j, at, {});
       const double best = local.best(j);
       for (std::int64_t row = local.offsets[j]; row < local.offsets[j + 1]; ++row)
-        put(j, place(j, std::uint32_t(local.masks[row])), scaled_exp(local.scores[row] - best));
+        put(j, place(j, std::uint32_t(local.masks[row])), scaled_exp(local.scores[row], best));
     }
   }
 
@@ -60,12 +61,14 @@ class LocalSums {
   }
   Scaled get(int j, std::uint32_t set) const {
     const std::size_t at = place(j, set);
-    return {mantissas_[std::size_t(j)][at], exponents_[std::size_t(j)][at]};
+    return {{highs_[std::size_t(j)][at], lows_[std::size_t(j)][at]}, exponents_[std::size_t(j)][at]};
   }
   void set(int j, std::uint32_t set, const Scaled& value) { put(j, place(j, set), value); }
   int n() const { return n_; }
 
-  static std::uint64_t bytes(int n) { return (std::uint64_t(n) << (n - 1)) * (sizeof(double) + sizeof(std::int32_t)); }
+  static std::uint64_t bytes(int n) {
+    return (std::uint64_t(n) << (n - 1)) * (2 * sizeof(double) + sizeof(std::int32_t));
+  }
 
  private:
   static constexpr std::int32_t kOfZero = -(1 << 30);  // below all others, so that zero adds nothing
@@ -87,8 +90,9 @@ class LocalSums {
     return (std::size_t(set) >> (j + 1) << j) | (std::size_t(set) & ((std::size_t(1) << j) - 1));
   }
   void put(int j, std::size_t at, const Scaled& value) {
-    mantissas_[std::size_t(j)][at] = value.mantissa;
-    exponents_[std::size_t(j)][at] = value.mantissa == 0.0 ? kOfZero : value.exponent;
+    highs_[std::size_t(j)][at] = value.mantissa.high;
+    lows_[std::size_t(j)][at] = value.mantissa.low;
+    exponents_[std::size_t(j)][at] = value.mantissa.high == 0.0 ? kOfZero : value.exponent;
   }
   template <class Use>
   void for_each_pair(int b, const Use& use) const {
@@ -96,22 +100,25 @@ class LocalSums {
     for (std::size_t without = 0; without < n_sets; without += 2 * run) use(without, run);
   }
   void add(int j, std::size_t to, std::size_t from, std::size_t run) {
-    double* const m = mantissas_[std::size_t(j)].data();
+    double *const high = highs_[std::size_t(j)].data(), *const low = lows_[std::size_t(j)].data();
     std::int32_t* const e = exponents_[std::size_t(j)].data();
     for (std::size_t k = 0; k < run; ++k) {
-      const std::int32_t a = e[to + k], b = e[from + k], high = a > b ? a : b;
-      m[to + k] =
-          m[to + k] * power_of_two(kPowerOrigin + (a - high)) + m[from + k] * power_of_two(kPowerOrigin + (b - high));
-      e[to + k] = high;
+      const std::int32_t a = e[to + k], b = e[from + k], top = a > b ? a : b;
+      const DoubleDouble sum = DoubleDouble{high[to + k], low[to + k]} * power_of_two(kPowerOrigin + (a - top)) +
+                               DoubleDouble{high[from + k], low[from + k]} * power_of_two(kPowerOrigin + (b - top));
+      high[to + k] = sum.high;
+      low[to + k] = sum.low;
+      e[to + k] = top;
     }
   }
   void normalise(int j) {
-    for (std::size_t at = 0; at < mantissas_[std::size_t(j)].size(); ++at)
-      put(j, at, normalised(mantissas_[std::size_t(j)][at], exponents_[std::size_t(j)][at]));
+    const auto node = std::size_t(j);
+    for (std::size_t at = 0; at < highs_[node].size(); ++at)
+      put(j, at, normalised({highs_[node][at], lows_[node][at]}, exponents_[node][at]));
   }
 
   int n_;
-  std::vector<LargeArray<double>> mantissas_;
+  std::vector<LargeArray<double>> highs_, lows_;
   std::vector<LargeArray<std::int32_t>> exponents_;
 };
 

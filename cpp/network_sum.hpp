@@ -7,7 +7,8 @@
 // sets for the nodes outside U that make no cycle among them,
 //   Q(U) = sum over nonempty T outside U of (-1)^(|T| + 1) Q(U + T) prod_{j in T} A(j, U),
 // and the terms with j in T add up to the mass of the networks in which U is the set of all nodes that do not descend
-// from j (j itself is not in U). Every term is at most the whole sum, whatever its sign: see docs/guarantees.md.
+// from j (j itself is not in U). Every term is at most the whole sum, whatever its sign, but there are 3^n of them:
+// numbers have twice a double's precision. See docs/guarantees.md.
 //
 // Loop shape. The last nodes are "minor", the others "major"; U = (M, u), T = (N, t). For fixed M, the factors of u and
 // t are the same for all N, so the work is a sparse matrix of 3^k factors times 2^m vectors, with N along the vectors.
@@ -19,9 +20,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "block_pairs.hpp"
+#include "compensated.hpp"
 #include "local_sums.hpp"
 #include "progress.hpp"
 
@@ -51,54 +54,69 @@ class NetworkSum {
       stop_.check();
       sums_.sum_over_subsets(j);
     }
-    x_ = LargeArray<double>(n_sets);
+    x_ = LargeArray<DoubleDouble>(n_sets);
     f_ = LargeArray<double>(n_sets);
     if (with_marginals) {
-      y_ = LargeArray<double>(n_sets);
+      y_ = LargeArray<DoubleDouble>(n_sets);
       g_ = LargeArray<double>(n_sets);
     }
     block_sums_.resize(std::size_t(n_) * block_);
     block_powers_.resize(std::size_t(n_) * block_);
-    for (auto* lanes : {&lane_factors_, &lane_powers_, &values_, &powers_, &others_, &other_powers_, &out_})
-      lanes->resize(block_ * kLanes);
+    for (auto* lanes : {&lane_factors_, &values_, &others_}) lanes->resize(block_);
+    out_.resize(block_ * kLanes);
+    wholes_.resize(block_ * kGroup);
   }
 
   NetworkSumResult run() {
     NetworkSumResult result;
     sum_forwards();
     const std::size_t all = x_.size() - 1;
-    result.log_mass = x_[all] > 0.0 ? std::log(x_[all]) + f_[all] * std::log(2.0) : -HUGE_VAL;
-    if (!with_marginals_ || !(x_[all] > 0.0)) return result;
-    result.descents.assign(std::size_t(n_) * std::size_t(n_), 0.0);
-    sum_backwards(result.descents);
+    result.log_mass = x_[all].high > 0.0 ? std::log(x_[all].high) + f_[all] * std::log(2.0) : -HUGE_VAL;
+    if (!with_marginals_ || !(x_[all].high > 0.0)) return result;
+    descents_.resize(std::size_t(n_) * std::size_t(n_));
+    sum_backwards();
+    for (const CompensatedSum& descent : descents_) result.descents.push_back(descent.value());
     for (int j = 0; j < n_; ++j) {
       stop_.check();
       sums_.sum_over_supersets(j);
       const double best = local_.best(j);
       for (std::int64_t row = local_.offsets[j]; row < local_.offsets[j + 1]; ++row) {
         const Scaled weight = sums_.get(j, std::uint32_t(local_.masks[row]));
-        const Scaled own = scaled_exp(local_.scores[row] - best);
-        result.probabilities.push_back(std::ldexp(weight.mantissa * own.mantissa, weight.exponent + own.exponent));
+        const Scaled own = scaled_exp(local_.scores[row], best);
+        result.probabilities.push_back(
+            std::ldexp(weight.mantissa.high * own.mantissa.high, weight.exponent + own.exponent));
       }
     }
     return result;
+  }
+
+  // A bound on the error of every probability, of any sum of those of one node, and of the log of the sum, for the
+  // scores as they are given: see docs/guarantees.md.
+  static double rounding_error(int n) {
+    constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+    const double minor_sets = std::ldexp(1.0, minor_nodes(n)), major_sets = std::ldexp(1.0, n - minor_nodes(n));
+    const double of_term = 4 * minor_sets * minor_sets + 8 * major_sets + 3 * n * n + 16 * n + 64;
+    return 8 * std::pow(5.0, n) * of_term * kUnit * kUnit + (20 * (n + 4) + minor_sets) * kUnit;
   }
 
   static std::uint64_t bytes(int n, bool with_marginals) {
     constexpr std::uint64_t kOfBlock = std::uint64_t(2) << 20;  // what does not grow beyond a few nodes
     const int minor = minor_nodes(n), major = n - minor;
     const std::uint64_t products = std::uint64_t(1) << (major - std::min(major, kLaneBits) + minor);
-    return LocalSums::bytes(n) + (std::uint64_t(1) << n) * sizeof(double) * (with_marginals ? 4 : 2) +
-           2 * sizeof(double) * products + kOfBlock;
+    return LocalSums::bytes(n) + (std::uint64_t(1) << n) * 3 * sizeof(double) * (with_marginals ? 2 : 1) +
+           3 * sizeof(double) * products + kOfBlock;
   }
 
  private:
   static constexpr double kPowerOfNothing = -0x1p40;  // below all exponents that occur; sums of many are still exact
   static constexpr double kForwardShare = 0.3;
+  static constexpr std::size_t kChunksPerJoin = 4;
 
   static int minor_nodes(int n) { return std::min(8, n / 2); }
 
-  double power(const Scaled& value) const { return value.mantissa == 0.0 ? kPowerOfNothing : double(value.exponent); }
+  double power(const Scaled& value) const {
+    return value.mantissa.high == 0.0 ? kPowerOfNothing : double(value.exponent);
+  }
 
   // f and g: exponents of the largest products of A along an order of the nodes.
   void find_scales() {
@@ -132,7 +150,7 @@ class NetworkSum {
       for (std::size_t u = 0; u < block_; ++u) {
         const std::size_t set = base_ | u;
         const Scaled sum = set >> j & 1 ? Scaled{} : sums_.get(j, std::uint32_t(set));
-        block_sums_[std::size_t(j) * block_ + u] = sum.mantissa;
+        block_sums_.set(std::size_t(j) * block_ + u, sum.mantissa);
         block_powers_[std::size_t(j) * block_ + u] = power(sum);
       }
     outside_.clear();
@@ -157,43 +175,37 @@ class NetworkSum {
   template <class Start, class StartPower>
   void fill_products(const Start& start, const StartPower& start_power) {
     for (std::size_t u = 0; u < block_; ++u) {
-      double *const factors = &lane_factors_[u * kLanes], *const powers = &lane_powers_[u * kLanes];
-      std::fill_n(factors, kLanes, 0.0);
-      std::fill_n(powers, kLanes, kPowerOfNothing);
-      factors[0] = 1.0;
-      powers[0] = 0.0;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        lane_factors_.mantissas.set(u * kLanes + lane, {});
+        lane_factors_.powers[u * kLanes + lane] = kPowerOfNothing;
+      }
+      lane_factors_.mantissas.set(u * kLanes, {1.0, 0.0});
+      lane_factors_.powers[u * kLanes] = 0.0;
       for (std::size_t lane = 1; lane < n_lanes_; ++lane) {
-        const std::size_t rest = lane & (lane - 1);
+        const std::size_t rest = u * kLanes + (lane & (lane - 1));
         const std::size_t at = std::size_t(outside_[std::size_t(std::countr_zero(lane))]) * block_ + u;
-        factors[lane] = -factors[rest] * block_sums_[at];
-        powers[lane] = powers[rest] + block_powers_[at];
+        lane_factors_.mantissas.set(u * kLanes + lane, -lane_factors_.mantissas.get(rest) * block_sums_.get(at));
+        lane_factors_.powers[u * kLanes + lane] = lane_factors_.powers[rest] + block_powers_[at];
       }
     }
+    lane_factors_.find_tops();
     chunk_factors_.resize(n_chunks_ * block_);
     chunk_powers_.resize(n_chunks_ * block_);
     for (std::size_t u = 0; u < block_; ++u) {
-      chunk_factors_[u] = start(u);
+      chunk_factors_.set(u, start(u));
       chunk_powers_[u] = start_power(u);
     }
     for (std::size_t chunk = 1; chunk < n_chunks_; ++chunk) {
-      const std::size_t rest = chunk & (chunk - 1);
-      const int j = outside_[std::size_t(kLaneBits + std::countr_zero(chunk))];
+      const std::size_t rest = (chunk & (chunk - 1)) * block_;
+      const std::size_t of_node = std::size_t(outside_[std::size_t(kLaneBits + std::countr_zero(chunk))]) * block_;
       for (std::size_t u = 0; u < block_; ++u) {
-        chunk_factors_[chunk * block_ + u] =
-            -chunk_factors_[rest * block_ + u] * block_sums_[std::size_t(j) * block_ + u];
-        chunk_powers_[chunk * block_ + u] =
-            chunk_powers_[rest * block_ + u] + block_powers_[std::size_t(j) * block_ + u];
+        chunk_factors_.set(chunk * block_ + u, -chunk_factors_.get(rest + u) * block_sums_.get(of_node + u));
+        chunk_powers_[chunk * block_ + u] = chunk_powers_[rest + u] + block_powers_[of_node + u];
       }
     }
   }
   void open_chunk(std::size_t chunk) {
-    for (std::size_t u = 0; u < block_; ++u) {
-      const double factor = chunk_factors_[chunk * block_ + u], power = chunk_powers_[chunk * block_ + u];
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        values_[u * kLanes + lane] = factor * lane_factors_[u * kLanes + lane];
-        powers_[u * kLanes + lane] = power + lane_powers_[u * kLanes + lane];
-      }
-    }
+    multiply_lanes(chunk_factors_, chunk_powers_.data(), chunk * block_, lane_factors_, values_);
   }
   // Where the sets (M + N, .) of each lane start. Lanes that stand for no set share the start of lane 0.
   void find_starts(std::size_t chunk) {
@@ -203,15 +215,15 @@ class NetworkSum {
 
   void sum_forwards() {
     find_scales();
-    std::fill_n(x_.data(), x_.size(), 0.0);
-    x_[0] = 1.0;
+    std::fill_n(x_.data(), x_.size(), DoubleDouble{});
+    x_[0] = {1.0, 0.0};
     const std::uint32_t n_blocks = std::uint32_t(x_.size() >> n_minor_);
     double done = 0.0;
     const double all = std::pow(3.0, n_ - n_minor_), share = with_marginals_ ? kForwardShare : 1.0;
     for (std::uint32_t major = 0; major < n_blocks; ++major) {
       stop_.check();
       open_block(major);
-      factors_.fill(by_superset_, block_sums_.data(), block_powers_.data());
+      factors_.fill(by_superset_, block_sums_, block_powers_);
       sum_inside();
       fill_products([&](std::size_t u) { return -x_[base_ + u]; }, [&](std::size_t u) { return f_[base_ + u]; });
       for (std::size_t chunk = 0; chunk < n_chunks_; ++chunk) push(chunk);
@@ -221,13 +233,14 @@ class NetworkSum {
   // Finishes R(M, s): what is missing comes from sets with the same major part.
   void sum_inside() {
     for (std::size_t s = 0; s < block_; ++s) {
-      double total = x_[base_ + s];
+      LongSum total;
+      total += x_[base_ + s];
       for (std::size_t q = by_superset_.first[s]; q + 1 < by_superset_.first[s + 1]; ++q) {
         const std::size_t u = by_superset_.pairs[q].u;
-        total -= factors_.mantissas[q] * x_[base_ + u] *
-                 power_of_two(kPowerOrigin + (factors_.exponents[q] + f_[base_ + u] - f_[base_ + s]));
+        const double power = kPowerOrigin + (factors_.exponents[q] + f_[base_ + u] - f_[base_ + s]);
+        total += -(factors_.mantissas.get(q) * (x_[base_ + u] * power_of_two(power)));
       }
-      x_[base_ + s] = total;
+      x_[base_ + s] = total.value();
     }
   }
   void push(std::size_t chunk) {
@@ -235,28 +248,35 @@ class NetworkSum {
     find_starts(chunk);
     for (std::size_t s = 0; s < block_; ++s)
       for (std::size_t lane = 0; lane < kLanes; ++lane)
-        other_powers_[s * kLanes + lane] = kPowerOrigin - f_[starts_[lane] + s];
-    sum_into_supersets(by_superset_, factors_, values_.data(), powers_.data(), other_powers_.data(), out_.data());
+        others_.powers[s * kLanes + lane] = kPowerOrigin - f_[starts_[lane] + s];
+    others_.find_tops();
+    sum_into_supersets({by_superset_, factors_, values_, others_, out_, wholes_, subtotals_});
     for (std::size_t s = 0; s < block_; ++s)
       for (std::size_t lane = chunk == 0 ? 1 : 0; lane < n_lanes_; ++lane)  // N is not empty
-        x_[starts_[lane] + s] += out_[s * kLanes + lane];
+        x_[starts_[lane] + s] = x_[starts_[lane] + s] + out_.get(s * kLanes + lane);
   }
 
-  void sum_backwards(std::vector<double>& descents) {
-    std::fill_n(y_.data(), y_.size(), 0.0);  // those that are not known yet are multiplied by 0
+  void sum_backwards() {
+    std::fill_n(y_.data(), y_.size(), DoubleDouble{});  // those that are not known yet are multiplied by 0
     const std::uint32_t n_blocks = std::uint32_t(x_.size() >> n_minor_);
     double done = 0.0;
     const double all = std::pow(3.0, n_ - n_minor_);
     for (std::uint32_t major = n_blocks; major-- > 0;) {
       stop_.check();
       open_block(major);
-      factors_.fill(by_subset_, block_sums_.data(), block_powers_.data());
-      fill_products([](std::size_t) { return 1.0; }, [&](std::size_t u) { return -g_[base_ + u]; });
-      totals_.assign(by_subset_.pairs.size(), 0.0);
-      masses_.assign(std::size_t(n_) * block_, 0.0);
-      for (std::size_t chunk = 0; chunk < n_chunks_; ++chunk) pull(chunk);
+      factors_.fill(by_subset_, block_sums_, block_powers_);
+      fill_products([](std::size_t) { return DoubleDouble{1.0, 0.0}; }, [&](std::size_t u) { return -g_[base_ + u]; });
+      out_.clear_to(block_ * kLanes);
+      subtotals_.clear_to(by_subset_.pairs.size() * kGroup);
+      masses_.assign(std::size_t(n_) * block_, {});
+      for (std::size_t chunk = 0; chunk < n_chunks_; ++chunk) {
+        pull(chunk);
+        if (chunk % kChunksPerJoin == kChunksPerJoin - 1) join_sums();
+      }
+      join_sums();
+      finish_lanes();
       finish_inside();
-      keep_masses(descents);
+      keep_masses();
       part_.set(kForwardShare + (1.0 - kForwardShare) * (done += double(n_chunks_ * n_lanes_)) / all);
     }
   }
@@ -264,60 +284,78 @@ class NetworkSum {
   void pull(std::size_t chunk) {
     open_chunk(chunk);
     if (chunk == 0)  // N is not empty
-      for (std::size_t u = 0; u < block_; ++u) values_[u * kLanes] = 0.0;
+      for (std::size_t u = 0; u < block_; ++u) values_.mantissas.set(u * kLanes, {});
     find_starts(chunk);
     for (std::size_t s = 0; s < block_; ++s)
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        others_[s * kLanes + lane] = y_[starts_[lane] + s];
-        other_powers_[s * kLanes + lane] = kPowerOrigin + g_[starts_[lane] + s];
+        others_.mantissas.set(s * kLanes + lane, y_[starts_[lane] + s]);
+        others_.powers[s * kLanes + lane] = kPowerOrigin + g_[starts_[lane] + s];
       }
-    sum_both_ways(by_subset_, factors_, values_.data(), powers_.data(), others_.data(), other_powers_.data(),
-                  out_.data(), totals_.data());
-    for (std::size_t u = 0; u < block_; ++u) {
-      double whole = 0.0;
-      for (std::size_t lane = 0; lane < n_lanes_; ++lane) {
-        const double value = out_[u * kLanes + lane];
-        whole += value;
-        for (std::size_t bit = 0; bit < kLaneBits; ++bit)
-          if (lane >> bit & 1) masses_[std::size_t(outside_[bit]) * block_ + u] -= value;
-      }
+    others_.find_tops();
+    sum_both_ways({by_subset_, factors_, values_, others_, out_, wholes_, subtotals_});
+    for (std::size_t u = 0; u < block_; ++u)
       for (std::size_t left = chunk; left; left &= left - 1)
-        masses_[std::size_t(outside_[std::size_t(kLaneBits + std::countr_zero(left))]) * block_ + u] -= whole;
-    }
+        for (std::size_t k = 0; k < kGroup; ++k)
+          mass(outside_[std::size_t(kLaneBits + std::countr_zero(left))], u) += -wholes_.get(u * kGroup + k);
   }
-  // Finishes Q(M, u), from the largest u down, and adds the terms for each minor node in T.
+  void join_sums() {
+    out_.join();
+    subtotals_.join();
+    for (LongSum& one : masses_) one.join();
+  }
+  // Adds the terms for each major node that a lane stands for.
+  void finish_lanes() {
+    for (std::size_t u = 0; u < block_; ++u)
+      for (std::size_t lane = 1; lane < n_lanes_; ++lane)
+        for (std::size_t left = lane; left; left &= left - 1)
+          mass(outside_[std::size_t(std::countr_zero(left))], u) += -out_.get(u * kLanes + lane);
+  }
+  // Finishes Q(M, u), from the largest u down, and adds the terms for each minor node in T. The sets s = u + t come in
+  // order of t: the upper half of them holds the last node of t, and is then added to the lower half.
   void finish_inside() {
+    std::vector<DoubleDouble> totals;
     for (std::size_t u = block_; u-- > 0;) {
-      const std::size_t first = by_subset_.first[u];
-      double total = totals_[first];
-      for (std::size_t q = first + 1; q < by_subset_.first[u + 1]; ++q) {
+      totals.clear();
+      for (std::size_t q = by_subset_.first[u]; q < by_subset_.first[u + 1]; ++q) {
         const std::size_t s = by_subset_.pairs[q].s;
-        totals_[q] += factors_.mantissas[q] * y_[base_ + s] *
-                      power_of_two(kPowerOrigin + (factors_.exponents[q] + g_[base_ + s] - g_[base_ + u]));
-        total += totals_[q];
-        for (std::size_t left = s ^ u; left; left &= left - 1)
-          masses_[std::size_t(std::countr_zero(left)) * block_ + u] -= totals_[q];
+        const double power = kPowerOrigin + (factors_.exponents[q] + g_[base_ + s] - g_[base_ + u]);
+        LongSum total;
+        for (std::size_t k = 0; k < kGroup; ++k) total += subtotals_.get(q * kGroup + k);
+        if (s != u) total += factors_.mantissas.get(q) * (y_[base_ + s] * power_of_two(power));
+        totals.push_back(total.value());
       }
-      y_[base_ + u] = base_ + u == y_.size() - 1 ? 1.0 : -total;
+      std::size_t left = ~u & (block_ - 1);
+      for (std::size_t half = totals.size() / 2; half > 0; half /= 2) {
+        const int j = int(std::bit_width(left)) - 1;
+        left ^= std::size_t(1) << j;
+        for (std::size_t k = 0; k < half; ++k) {
+          mass(j, u) += -totals[half + k];
+          totals[k] = totals[k] + totals[half + k];
+        }
+      }
+      y_[base_ + u] = base_ + u == y_.size() - 1 ? DoubleDouble{1.0, 0.0} : -totals[0];
     }
   }
+  LongSum& mass(int j, std::size_t u) { return masses_[std::size_t(j) * block_ + u]; }
   // masses_ now holds, relative to 2^g(U), what becomes the probability that U are the nodes not below j. A(j, U) has
   // served: in its place, put that probability divided by it.
-  void keep_masses(std::vector<double>& descents) {
+  void keep_masses() {
     const std::size_t all = x_.size() - 1;
+    std::vector<double> descents(descents_.size());  // of this block: short sums lose little
     for (std::size_t u = 0; u < block_; ++u) {
       const std::size_t set = base_ | u;
-      const double scale = x_[set] / x_[all] * power_of_two(kPowerOrigin + (f_[set] + g_[set] - f_[all]));
+      const double scale = x_[set].high / x_[all].high * power_of_two(kPowerOrigin + (f_[set] + g_[set] - f_[all]));
       for (std::size_t left = all & ~set; left; left &= left - 1) {
         const int j = std::countr_zero(left);
-        const double probability = masses_[std::size_t(j) * block_ + u] * scale;
+        const double probability = mass(j, u).value().high * scale;
         const Scaled sum = sums_.get(j, std::uint32_t(set));
-        if (sum.mantissa != 0.0)
-          sums_.set(j, std::uint32_t(set), normalised(probability / sum.mantissa, -sum.exponent));
+        if (sum.mantissa.high != 0.0)
+          sums_.set(j, std::uint32_t(set), normalised({probability / sum.mantissa.high, 0.0}, -sum.exponent));
         for (std::size_t below = left_out(all & ~set, j); below; below &= below - 1)
           descents[std::size_t(j) * std::size_t(n_) + std::size_t(std::countr_zero(below))] += probability;
       }
     }
+    for (std::size_t k = 0; k < descents.size(); ++k) descents_[k] += descents[k];
   }
   static std::size_t left_out(std::size_t set, int j) { return set & ~(std::size_t(1) << j); }
 
@@ -329,20 +367,25 @@ class NetworkSum {
   StopFlag& stop_;
   PartDone& part_;
   BlockPairs by_superset_, by_subset_;
-  LargeArray<double> x_, f_, y_, g_;
+  LargeArray<DoubleDouble> x_, y_;
+  LargeArray<double> f_, g_;
+  std::vector<CompensatedSum> descents_;
   // Of the block at hand.
   std::size_t base_ = 0, n_lanes_ = 1, n_chunks_ = 1;
   std::vector<int> outside_;  // major nodes that are not in M
   std::size_t lane_sets_[kLanes] = {}, starts_[kLanes] = {};
   std::vector<std::size_t> chunk_sets_;
   PairFactors factors_;
-  std::vector<double> block_sums_, block_powers_;     // A(j, U): [j][u]
-  std::vector<double> lane_factors_, lane_powers_;    // [u][lane]
-  std::vector<double> chunk_factors_, chunk_powers_;  // [chunk][u]
-  std::vector<double> values_, powers_;               // [u][lane]
-  std::vector<double> others_, other_powers_, out_;   // [s][lane]
-  std::vector<double> totals_;                        // of each pair
-  std::vector<double> masses_;                        // [j][u]
+  DoubleDoubles block_sums_;  // A(j, U): [j][u]
+  std::vector<double> block_powers_;
+  LaneValues lane_factors_;      // [u][lane]
+  DoubleDoubles chunk_factors_;  // [chunk][u]
+  std::vector<double> chunk_powers_;
+  LaneValues values_;  // [u][lane]
+  LaneValues others_;  // [s][lane]
+  DoubleDoubles out_;  // [s][lane]
+  DoubleDoubles wholes_, subtotals_;
+  std::vector<LongSum> masses_;  // [j][u]
 };
 
 // Stopped is thrown when `watch` asked for it.

@@ -1,5 +1,5 @@
-// Numbers of any size: a double and a power of two beside it. exp(score) of real data needs thousands of binary digits
-// of exponent, which a double does not have.
+// Numbers of any size: a number of twice a double's precision, and a power of two beside it. exp(score) of real data
+// needs thousands of binary digits of exponent, which a double does not have.
 #pragma once
 
 #include <algorithm>
@@ -7,27 +7,29 @@
 #include <cmath>
 #include <cstdint>
 
+#include "double_double.hpp"
+
 namespace credibn {
 
-// mantissa * 2^exponent. The mantissa is 0, or between 1 and 2 in absolute value.
+// mantissa * 2^exponent. The mantissa is 0, or its high part is between 1 and 2 in absolute value.
 struct Scaled {
-  double mantissa = 0.0;
+  DoubleDouble mantissa;
   std::int32_t exponent = 0;
 };
 
-inline Scaled normalised(double mantissa, std::int32_t exponent) {
-  if (mantissa == 0.0) return {};
-  int shift = 0;
-  const double half = std::frexp(mantissa, &shift);
-  return {2.0 * half, exponent + shift - 1};
+inline Scaled normalised(const DoubleDouble& mantissa, std::int32_t exponent) {
+  if (mantissa.high == 0.0) return {};
+  const int shift = std::ilogb(mantissa.high);
+  return {{std::ldexp(mantissa.high, -shift), std::ldexp(mantissa.low, -shift)}, exponent + shift};
 }
 
-// exp(log_value); the exponent is taken out with ln 2 in two parts, so that large arguments lose nothing.
-inline Scaled scaled_exp(double log_value) {
+// exp(a - b) as a double; the exponent is taken out with ln 2 in two parts, so that large arguments lose nothing.
+inline Scaled scaled_exp(double a, double b) {
   constexpr double kLog2High = 0x1.62e42fefap-1, kLog2Low = 0x1.cf79abc9e3b3ap-40;
-  const double power = std::floor(log_value * 0x1.71547652b82fep0);
-  const double rest = std::fma(-power, kLog2Low, std::fma(-power, kLog2High, log_value));
-  return normalised(std::exp(rest), std::int32_t(power));
+  const double difference = a - b;
+  const double power = std::floor(difference * 0x1.71547652b82fep0);
+  const double rest = std::fma(-power, kLog2Low, std::fma(-power, kLog2High, difference));
+  return normalised({std::exp(rest + lost_in_sum(a, -b, difference)), 0.0}, std::int32_t(power));
 }
 
 // Powers of two from whole numbers that are held as doubles, without a branch: kPowerOrigin + k, k <= 0, has 1023 + k

@@ -303,6 +303,11 @@ NETWORKS = {
             "masks": [changed(CANDIDATE_MASKS[:, 0], 1, value) for value in (1, 8, 2**64 - 1)],
         },
     ),
+    "network_sum_rounding": Call(
+        _core.network_sum_rounding,
+        lambda: {"n": 5},
+        {"n": [0, -1, 25, 2**31 - 1]},
+    ),
     "network_sum_bytes": Call(
         _core.network_sum_bytes,
         lambda: {"n": 5, "with_marginals": True},

@@ -172,57 +172,134 @@ def equal(n, v):
     return {sum(1 << p for p in parents): 1 for parents in oracle.all_parent_sets(n, v)}
 
 
-def equal_edges_mass(n, edge):
-    """The sum of edge^(number of edges) over all networks on n nodes, exact."""
-    mass = [Fraction(1)]
-    for m in range(1, n + 1):
-        terms = ((-1) ** (k + 1) * math.comb(m, k) * (1 + edge) ** (k * (m - k)) * mass[m - k] for k in range(1, m + 1))
-        mass.append(sum(terms))
-    return mass[n]
+class EqualEdges:
+    """The networks on n nodes, each with the mass edge^(number of edges), by exact fractions: only sizes count."""
+
+    def __init__(self, n, edge):
+        grow = 1 + edge
+        mass = [Fraction(1)]  # of all networks on so many nodes
+        for m in range(1, n + 1):
+            mass.append(
+                sum((-1) ** (k + 1) * math.comb(m, k) * grow ** (k * (m - k)) * mass[m - k] for k in range(1, m + 1))
+            )
+        above = {n: Fraction(1)}  # of the choices for all nodes but u that make no cycle
+        descends = {}  # of the networks in which u given nodes are those that do not descend from another given one
+        for u in range(n - 1, -1, -1):
+            terms = [(k, (-1) ** (k + 1) * grow ** (k * u) * above[u + k]) for k in range(1, n - u + 1)]
+            above[u] = sum(math.comb(n - u, k) * term for k, term in terms)
+            descends[u] = mass[u] * sum(math.comb(n - u - 1, k - 1) * term for k, term in terms) / mass[n]
+        self.mass = mass[n]
+        self.no_parents = sum(math.comb(n - 1, u) * d / grow**u for u, d in descends.items())
+        self.edge = sum(math.comb(n - 2, u - 1) * d * edge / grow for u, d in descends.items() if u)
+        self.path = sum(math.comb(n - 2, u) * d for u, d in descends.items())
 
 
-def no_parents_mass(n, edge):
-    """The same over the networks in which one given node has no parents."""
-    without, mass = [equal_edges_mass(m, edge) for m in range(n)], [Fraction(1)]
-    for m in range(1, n):
-        as_sink = ((-1) ** k * math.comb(m, k) * (1 + edge) ** (k * (m - k)) * without[m - k] for k in range(m + 1))
-        other = (
-            (-1) ** (k + 1) * math.comb(m, k) * (1 + edge) ** (k * (m - k + 1)) * mass[m - k] for k in range(1, m + 1)
-        )
-        mass.append(sum(as_sink) + sum(other))
-    return mass[n - 1]
-
-
-@pytest.mark.parametrize(("bits", "tolerance"), [(0, 1e-13), (1, 1e-13), (3, 1e-12), (8, 1e-10), (30, 1e-10)])
-def test_many_nodes_that_differ_in_nothing(bits, tolerance):
-    """From dense networks, where nothing cancels, to sparse ones, where nearly everything does."""
-    n = 12
+def equal_edges_table(n, bits):
     masks = np.arange(1 << n, dtype=np.uint64)
     of_node = [masks[masks >> np.uint64(v) & np.uint64(1) == 0] for v in range(n)]
-    scores = [np.array([-bits * math.log(2) * int(mask).bit_count() for mask in listed]) for listed in of_node]
-    table = ScoreTable.from_arrays(
+    sizes = np.array([mask.bit_count() for listed in of_node for mask in listed.tolist()], dtype=float)
+    return ScoreTable.from_arrays(
         [f"v{v}" for v in range(n)],
         np.repeat(np.arange(n), [len(listed) for listed in of_node]),
-        np.concatenate(scores),
+        -bits * math.log(2) * sizes,
         np.concatenate(of_node)[:, None],
         {"epsilon": 0.0},
     )
+
+
+def test_the_oracle_of_equal_edges():
+    # three nodes: 25 networks; the first has no parents in 12 of them; 8 have a given edge, 9 a given path
+    exact = EqualEdges(3, Fraction(1))
+    assert [value * 25 for value in (exact.mass / 25, exact.no_parents, exact.edge, exact.path)] == [25, 12, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("n", "bits"),
+    [
+        *((n, bits) for n in (2, 5, 10, 12) for bits in (0, 1, 3, 10, 30)),
+        *((14, bits) for bits in (1, 10, 30)),
+        (17, 10),
+        (17, 30),
+        pytest.param(20, 30, marks=pytest.mark.slow),
+    ],
+)
+def test_rounding_is_within_its_bound(n, bits):
+    """From dense networks, where nothing cancels, to nearly independent variables, where nearly everything does."""
+    table = equal_edges_table(n, bits)
     posterior = posterior_of_scores(table)
-    exact = equal_edges_mass(n, Fraction(1, 2**bits))
+    exact = EqualEdges(n, Fraction(1, 2**bits))
+    bound = posterior.rounding_error
+    assert 0 < bound < (1e-12 if n < 20 else 1e-11)
     with localcontext() as context:
         context.prec = 40
-        expected = (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()
-        assert abs(Decimal(posterior.log_mass) - expected) < tolerance
-    assert posterior.rounding_error < tolerance
+        expected = (Decimal(exact.mass.numerator) / Decimal(exact.mass.denominator)).ln()
+        assert abs(Decimal(posterior.log_mass) - expected) < bound
     assert posterior.log_mass_bound == posterior.log_mass  # all sets are listed, whatever epsilon
-    probabilities = posterior.parent_sets.probabilities[table.offsets[:-1]]  # of no parents: among the best, the first
-    expected = no_parents_mass(n, Fraction(1, 2**bits)) / exact
-    np.testing.assert_allclose(probabilities, float(expected), rtol=0, atol=tolerance)
-    edges = posterior.edge_probabilities().to_numpy()[~np.eye(n, dtype=bool)]
-    np.testing.assert_allclose(edges, edges[0], rtol=0, atol=tolerance)
-    paths = posterior.ancestor_probabilities().to_numpy()[~np.eye(n, dtype=bool)]
-    np.testing.assert_allclose(paths, paths[0], rtol=0, atol=tolerance)
-    assert (paths >= edges - tolerance).all()
+    # of no parents: among the best, the first
+    of_no_parents = posterior.parent_sets.probabilities[table.offsets[:-1]]
+    np.testing.assert_allclose(of_no_parents, float(exact.no_parents), rtol=0, atol=bound)
+    others = ~np.eye(n, dtype=bool)
+    np.testing.assert_allclose(posterior.parent_sets.edges[others], float(exact.edge), rtol=0, atol=bound)
+    np.testing.assert_allclose(posterior.ancestors[others], float(exact.path), rtol=0, atol=bound)
+    if bits == 30:  # a path is an edge, of mass 2^-30
+        np.testing.assert_allclose(posterior.ancestors[others], 9.3e-10, rtol=0, atol=1e-11)
+
+
+def exactly(scores):
+    """The probability of each parent set, edge and path, by the definition, with 50 digits."""
+    with localcontext() as context:
+        context.prec = 50
+        weights = [{parents: Decimal(score).exp() for parents, score in of_node.items()} for of_node in scores]
+        n, total = len(scores), Decimal(0)
+        of_sets = [dict.fromkeys(of_node, Decimal(0)) for of_node in scores]
+        edges, paths = np.full((n, n), Decimal(0)), np.full((n, n), Decimal(0))
+        for dag in oracle.all_dags(n):
+            if not all(parents in weights[v] for v, parents in enumerate(dag)):
+                continue
+            mass = math.prod((weights[v][parents] for v, parents in enumerate(dag)), start=Decimal(1))
+            total += mass
+            for v, parents in enumerate(dag):
+                of_sets[v][parents] += mass
+                for parent in parents:
+                    edges[parent, v] += mass
+            for a in range(n):
+                for d in range(n):
+                    if oracle.has_path(dag, a, d):
+                        paths[a, d] += mass
+        return [{parents: mass / total for parents, mass in of_node.items()} for of_node in of_sets], (
+            (edges / total).astype(float),
+            (paths / total).astype(float),
+        )
+
+
+@pytest.mark.parametrize("spread", [0.1, 3.0, 40.0, 1000.0])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_every_probability_is_within_the_bound(n, spread):
+    rng = np.random.default_rng(n)
+    scores = [{parents: -spread * rng.random() for parents in oracle.all_parent_sets(n, v)} for v in range(n)]
+    of_sets, (edges, paths) = exactly(scores)
+    posterior = posterior_of_scores(table_of(scores))
+    bound = posterior.rounding_error
+    np.testing.assert_allclose(posterior.parent_sets.edges, edges, rtol=0, atol=bound)
+    np.testing.assert_allclose(posterior.ancestors, paths, rtol=0, atol=bound)
+    for v in range(n):
+        masks = posterior.parent_sets.masks[posterior.parent_sets.nodes == v, 0].tolist()
+        found = posterior.parent_sets.probabilities[posterior.parent_sets.nodes == v]
+        expected = [float(of_sets[v][tuple(p for p in range(n) if mask >> p & 1)]) for mask in masks]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+
+
+def test_frames_hold_no_digit_beyond_the_bound():
+    posterior = exact_posterior(sample_asia())
+    assert 1e-14 < posterior.rounding_error < 1e-13
+    for frame in (
+        posterior.edge_probabilities(),
+        posterior.adjacency_probabilities(),
+        posterior.ancestor_probabilities(),
+        posterior.parent_set_probabilities("xray")[["probability"]],
+    ):
+        assert (frame == frame.round(13)).all(axis=None)
+        assert (frame != frame.round(12)).any(axis=None)
 
 
 def test_the_number_of_networks_on_ten_nodes():

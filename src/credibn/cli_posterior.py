@@ -132,7 +132,7 @@ def _pairs(summed: Posterior) -> "DataFrame":
             "second": names[second],
             "forward": forward,
             "backward": backward,
-            "absent": np.clip(1 - forward - backward, 0.0, 1.0),
+            "absent": np.round(np.clip(1 - forward - backward, 0.0, 1.0), summed.n_decimals),
         }
     )
     return frame.sort_values("absent", kind="stable", ignore_index=True)

@@ -15,23 +15,28 @@ models. Annals of Statistics 42, 1689-1691.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn.errors import DataError, OptionError
 from credibn.scores.moments import (
+    COLLINEAR,
     LOG_2PI,
+    Moments,
     log_determinants,
     moments_of,
     refuse_collinear,
     refuse_constant,
     refuse_discrete,
+    warn_of_rounding,
 )
 from credibn.scores.protocol import DataView
 
 __all__ = ["BGe", "GaussianBIC"]
+
+_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,14 @@ class GaussianBIC:
     Raises
     ------
     DataError
-        When scoring: for discrete columns, constant columns, collinear columns (see `COLLINEAR`), and sets
-        larger than `max_set_size`. The columns are named. A constant column is refused only when a set
-        contains it.
+        When scoring: for discrete columns, constant columns, collinear columns (see `COLLINEAR`) or columns so nearly
+        collinear that rounding could change F by more than 0.01 nats, and sets larger than `max_set_size`. The columns
+        are named. A constant column is refused only when a set contains it.
+
+    Warns
+    -----
+    CredibnWarning
+        Where rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -80,9 +90,8 @@ class GaussianBIC:
         if sets.size == 0:
             return np.zeros(len(sets))
         refuse_discrete(data, sets, "Gaussian BIC")
-        moments = moments_of(data)
+        moments = self._moments(data)
         refuse_constant(data, sets, moments.log_sd)
-        refuse_collinear(data, moments)
         if size > moments.max_set_size:
             raise DataError(
                 f"a set of {size} columns was to be scored on {moments.n_distinct} different rows; a "
@@ -95,6 +104,25 @@ class GaussianBIC:
         costs: NDArray[np.float64] = data.n_rows / 2 * (size * (LOG_2PI + 1) + log_dets) + penalty
         return costs
 
+    def set_cost_error(self, data: DataView) -> float:
+        """Return a bound on the rounding error of F over all sets that can be scored: docs/guarantees.md, "Numbers"."""
+        moments, N = moments_of(data), data.n_rows
+        size = moments.max_set_size
+        largest = size * (LOG_2PI + 1 - math.log(COLLINEAR)) + 2 * float(np.abs(moments.log_sd[moments.varies]).sum())
+        largest = N / 2 * largest + math.log(N) / 2 * size * (size + 3) / 2
+        return self._condition_error(data) + 8 * _UNIT * largest
+
+    def _condition_error(self, data: DataView) -> float:
+        moments = moments_of(data)
+        return data.n_rows / 2 * moments.log_det_error(moments.max_set_size)
+
+    def _moments(self, data: DataView) -> Moments:
+        """Return the moments, if they are good enough."""
+        moments = moments_of(data)
+        refuse_collinear(data, moments)
+        warn_of_rounding(data, moments, self._condition_error(data))
+        return moments
+
     def max_set_size(self, data: DataView) -> int:
         """Return the size of the largest set that can be scored.
 
@@ -102,8 +130,7 @@ class GaussianBIC:
         at most r - 1 columns, and otherwise all columns that vary. The caller limits the parents to one
         less.
         """
-        moments = moments_of(data)
-        refuse_collinear(data, moments)
+        moments = self._moments(data)
         return moments.max_set_size
 
     def cost_floor(self, data: DataView) -> NDArray[np.float64]:
@@ -117,8 +144,7 @@ class GaussianBIC:
         Columns that cannot be scored (constant, discrete), and all columns where there are too few rows to
         regress on all others, have the floor -inf.
         """
-        moments = moments_of(data)
-        refuse_collinear(data, moments)
+        moments = self._moments(data)
         floor = np.full(len(data.names), -np.inf)
         varying = np.flatnonzero(moments.varies)
         if 0 < varying.size == moments.max_set_size:
@@ -165,7 +191,12 @@ class BGe:
         For values out of range; alpha_w is compared with n when scoring.
     DataError
         When scoring: for discrete columns, and for collinear columns whose prior variance is lost to
-        rounding.
+        rounding, or where rounding could change F by more than 0.01 nats.
+
+    Warns
+    -----
+    CredibnWarning
+        Where rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -200,22 +231,13 @@ class BGe:
     def set_costs(self, data: DataView, sets: NDArray[np.intp]) -> NDArray[np.float64]:
         """Evaluate F of every row of `sets`."""
         size, n, N = sets.shape[1], len(data.names), data.n_rows
-        alpha_w = n + self.alpha_mu + 1 if self.alpha_w is None else self.alpha_w
-        if not alpha_w > n + 1:
-            raise OptionError(
-                f"alpha_w is {alpha_w!r} and the data have {n} columns; alpha_w must exceed {n + 1} "
-                "for the prior to be proper: leave it out for the default"
-            )
+        alpha_w = self._alpha_w(data)
         if sets.size == 0:
             return np.zeros(len(sets))
         refuse_discrete(data, sets, "BGe")
         moments = moments_of(data)
-        log_t = math.log(self.alpha_mu * (alpha_w - n - 1) / (self.alpha_mu + 1))
-        # R = E C E with unit diagonal C: S_N shrinks every correlation, and nothing overflows
-        log_r = np.logaddexp(log_t, math.log(N) + 2 * moments.log_sd)
-        shrunk = np.exp((math.log(N) - log_r) / 2 + moments.log_sd)
-        correlation = moments.correlation * shrunk[:, None] * shrunk
-        np.fill_diagonal(correlation, 1.0)
+        log_t, log_r, correlation, _ = self._posterior(data, moments)
+        warn_of_rounding(data, moments, self._condition_error(data))
         log_det_r = log_determinants(data, correlation, sets)
         log_det_r += log_r[sets].sum(axis=1)
         dof = alpha_w - n + size
@@ -228,6 +250,49 @@ class BGe:
         )
         costs: NDArray[np.float64] = constant + (N + dof) / 2 * log_det_r
         return costs
+
+    def set_cost_error(self, data: DataView) -> float:
+        """Return a bound on the rounding error of F over all sets that can be scored: docs/guarantees.md, "Numbers"."""
+        n, N, moments, alpha_w = len(data.names), data.n_rows, moments_of(data), self._alpha_w(data)
+        log_t, log_r, _, _ = self._posterior(data, moments)
+        largest = N + alpha_w
+        largest *= n * (2 + math.log(largest) - math.log(COLLINEAR)) + n * abs(log_t) + float(np.abs(log_r).sum())
+        return self._condition_error(data) + 8 * _UNIT * largest
+
+    def _condition_error(self, data: DataView) -> float:
+        moments = moments_of(data)
+        _, _, correlation, error = self._posterior(data, moments)
+        eigenvalues = np.linalg.eigvalsh(correlation.astype(np.float64))
+        return (data.n_rows + self._alpha_w(data)) / 2 * moments.log_det_error(len(data.names), eigenvalues, error)
+
+    def _alpha_w(self, data: DataView) -> float:
+        n = len(data.names)
+        alpha_w = n + self.alpha_mu + 1 if self.alpha_w is None else self.alpha_w
+        if not alpha_w > n + 1:
+            raise OptionError(
+                f"alpha_w is {alpha_w!r} and the data have {n} columns; alpha_w must exceed {n + 1} "
+                "for the prior to be proper: leave it out for the default"
+            )
+        return alpha_w
+
+    def _posterior(self, data: DataView, moments: Moments) -> tuple[float, NDArray[np.float64], NDArray[Any], float]:
+        """Return ln t, the logarithms of the diagonal of R, R with a unit diagonal, and what rounding adds to an entry.
+
+        T shrinks every correlation of S_N, by a factor that is close to 1 where the data outweigh the prior.
+        """
+        log_t = math.log(self.alpha_mu * (self._alpha_w(data) - len(data.names) - 1) / (self.alpha_mu + 1))
+        log_scatter = math.log(data.n_rows) + 2 * moments.log_sd
+        log_r = np.logaddexp(log_t, log_scatter)
+        dtype = moments.correlation.dtype
+        shrunk = 1 / np.sqrt(1 + np.exp(np.minimum(log_t - log_scatter, 700.0).astype(dtype)))
+        correlation = moments.correlation * shrunk[:, None] * shrunk
+        np.fill_diagonal(correlation, 1.0)
+        known = moments.varies
+        digits = np.abs(log_scatter[known]) + abs(log_t) + math.log(data.n_rows)
+        of_prior = np.minimum(1.0, np.exp(log_t - log_r[known]))
+        of_factors = of_prior * np.sqrt(1 - of_prior) * digits
+        error = 4 * _UNIT * float(of_factors.max(initial=0.0)) + 8 * float(np.finfo(dtype).eps)
+        return log_t, log_r, correlation, error
 
 
 def _log_multigamma(size: int, dof: float) -> float:

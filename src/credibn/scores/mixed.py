@@ -21,7 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn.errors import OptionError
-from credibn.scores.moments import LOG_2PI, refuse_constant, standardise_columns
+from credibn.scores.moments import (
+    LOG_2PI,
+    computed_once,
+    moments_of,
+    n_additions,
+    refuse_constant,
+    standardise_columns,
+    warn_of_rounding,
+)
 from credibn.scores.protocol import DataView
 
 __all__ = ["ConditionalGaussianBIC"]
@@ -64,7 +72,13 @@ class ConditionalGaussianBIC:
     OptionError
         For values of `pseudo_rows` out of range.
     DataError
-        When scoring: for a set that contains a constant continuous column.
+        When scoring: for a set that contains a constant continuous column, and for columns so nearly collinear that
+        rounding could change F by more than 0.01 nats.
+
+    Warns
+    -----
+    CredibnWarning
+        Where rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -102,6 +116,7 @@ class ConditionalGaussianBIC:
         is_discrete = np.array([states is not None for states in data.states])
         standardised, log_sd = standardise_columns(data)
         refuse_constant(data, sets[~is_discrete[sets]], log_sd)
+        warn_of_rounding(data, moments_of(data), self._errors(data)[0])
         discrete_parts, part_of = np.unique(np.where(is_discrete[sets], sets, -1), axis=0, return_inverse=True)
         by_part = np.argsort(part_of.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(part_of.ravel()))
@@ -114,6 +129,42 @@ class ConditionalGaussianBIC:
                 costs[members] += self._density_costs(cells, continuous, standardised)
                 costs[members] += data.n_rows * log_sd[continuous].sum(axis=1)
         return costs
+
+    def set_cost_error(self, data: DataView) -> float:
+        """Return an estimate of the largest rounding error of F.
+
+        It is the bound for the set of all continuous columns (docs/guarantees.md, "Numbers"), with no discrete column,
+        with each of them, and with all: the largest of these, times 4.
+        """
+        return 4 * sum(self._errors(data))
+
+    def _errors(self, data: DataView) -> tuple[float, float]:
+        return computed_once(data, self, lambda: self._estimate_errors(data))
+
+    def _estimate_errors(self, data: DataView) -> tuple[float, float]:
+        """Return what the condition of the scatter matrices and what the size of F make of rounding."""
+        standardised, log_sd = standardise_columns(data)
+        continuous = np.flatnonzero(np.isfinite(log_sd))
+        discrete = np.flatnonzero([states is not None for states in data.states])
+        kappa, size, N = self.pseudo_rows, continuous.size, data.n_rows
+        parts = [discrete[:0], *discrete[:, None], discrete]
+        of_sums, of_terms = 0.0, 0.0
+        for part in parts:
+            cells = _find_cells(data, part)
+            of_terms = max(of_terms, abs(_discrete_cost(data, part, cells, size)))
+            if not size:
+                continue
+            rows = np.stack([standardised[v] for v in continuous])
+            counts, _, scatter = _cell_scatters(rows, cells, np.ones((size, size), dtype=np.bool_))
+            scatter[np.arange(size), np.arange(size)] += kappa
+            largest = np.einsum("iik->ik", scatter).max(axis=0, initial=0.0)
+            inverse_trace = _sweep(scatter, kappa)[1] if counts.size else np.zeros(0)
+            of_sums = max(of_sums, float(((counts + kappa) * largest * inverse_trace).sum()))
+        error = size * (2 * n_additions(len(data.weights)) + size + 14) * 2.0**-53
+        of_terms += N * size * (LOG_2PI + abs(math.log(kappa)) + math.log(N + kappa)) + N * float(
+            np.abs(log_sd[continuous]).sum()
+        )
+        return error * of_sums, error * N + 8 * 2.0**-53 * of_terms
 
     def _density_costs(
         self, cells: "_Cells", sets: NDArray[np.intp], standardised: list[NDArray[np.float64]]

@@ -3,31 +3,37 @@
 The data are read once, whatever the number of sets. Columns are centred and scaled before anything is squared,
 and the logarithms of the scales are added back: neither large offsets (1e9 plus noise) nor extreme units lose
 digits. What limits the accuracy is collinearity: where a column's variance is explained up to a share u by other
-columns, the logarithm of its residual variance is accurate to about 1e-16 / u, and data with u below `COLLINEAR`
-are refused. Determinants are found by eliminating thousands of sub-matrices in step.
+columns, the logarithm of its residual variance is accurate to about 1e-16 / u. `Moments.log_det_error` bounds this
+(docs/guarantees.md, "Numbers"); where doubles do not do, C's long doubles take their place. Data with u below
+`COLLINEAR` are refused. Determinants are found by eliminating thousands of sub-matrices in step.
 """
 
 import math
+import warnings
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import DataError
+from credibn.errors import CredibnWarning, DataError
 from credibn.scores.protocol import DataView
 
 __all__ = [
     "COLLINEAR",
     "LOG_2PI",
     "Moments",
+    "computed_once",
     "log_determinants",
     "moments_of",
+    "n_additions",
     "refuse_collinear",
     "refuse_constant",
     "refuse_discrete",
     "standardise_columns",
+    "warn_of_rounding",
 ]
 
 COLLINEAR = 1e-10
@@ -38,7 +44,13 @@ set; and no column then has a share of less than this of its variance left when 
 dependence comes out near 1e-15.
 """
 
+MUST_EXTEND, MUST_WARN, MUST_REFUSE = 1e-4, 1e-3, 0.01
+"""Bounds on the error of a score, in nats: above the first, long doubles are used; above the others, the user hears."""
+
 LOG_2PI = math.log(2 * math.pi)
+_T = TypeVar("_T")
+_DOUBLE = np.dtype(np.float64)
+_ROWS_AT_ONCE = 64  # products that one matrix product adds up
 _SETS_AT_ONCE = 4096  # sub-matrices eliminated in step: their stack stays in the cache
 
 
@@ -47,9 +59,11 @@ class Moments:
     """Second moments of the columns; one that does not vary has log_sd = -inf and no correlations."""
 
     log_sd: NDArray[np.float64]
-    correlation: NDArray[np.float64]
+    correlation: NDArray[Any]  # of float64, or of long doubles
     max_set_size: int  # numerical rank of the columns that vary
     n_distinct: int  # different rows; counted only where the rank is not full
+    eigenvalues: NDArray[np.float64]  # of the correlations
+    entry_error: float  # bound on what rounding changes in a correlation, until a determinant is found
 
     @property
     def varies(self) -> NDArray[np.bool_]:
@@ -62,87 +76,154 @@ class Moments:
         n_varying = int(self.varies.sum())
         return self.max_set_size < n_varying < self.n_distinct
 
+    def log_det_error(
+        self, size: int, eigenvalues: NDArray[np.float64] | None = None, more_error: float = 0.0
+    ) -> float:
+        """Return a bound on the error of ln det of any set of up to `size` columns, and of twice the sum of log_sd.
 
-_known_moments: dict[int, Moments] = {}
+        `eigenvalues` are those of the correlations, unless a prior was added, with `more_error` in each entry. Those
+        below `COLLINEAR` count as this: sets with such an eigenvalue are refused.
+        """
+        eigenvalues = np.maximum((self.eigenvalues if eigenvalues is None else eigenvalues)[:size], COLLINEAR)
+        error = (self.entry_error + more_error) * size
+        share = error / float(eigenvalues.min(initial=1.0))
+        return math.inf if share >= 0.5 else error * (float((1 / eigenvalues).sum()) / (1 - share) + 2)
+
+
+_known_moments: dict[int, dict[object, Any]] = {}
 
 
 def moments_of(data: DataView) -> Moments:
     """Return the moments of the data, computed once in the lifetime of a data set."""
-    found = _known_moments.get(id(data))
-    if found is None:
-        found = _compute_moments(data)
+    return computed_once(data, Moments, lambda: _compute_moments(data))
+
+
+def computed_once(data: DataView, key: object, compute: Callable[[], _T]) -> _T:
+    """Return what `compute` gives, and remember it under the key for as long as the data live."""
+    known = _known_moments.get(id(data))
+    if known is None:
         try:
             weakref.finalize(data, _known_moments.pop, id(data), None).atexit = False
         except TypeError:  # not weakly referable: nothing would tell when to forget it
-            return found
-        _known_moments[id(data)] = found
+            return compute()
+        known = _known_moments[id(data)] = {}
+    if key not in known:
+        known[key] = compute()
+    found: _T = known[key]
     return found
 
 
 def _compute_moments(data: DataView) -> Moments:
-    standardised, log_sd = standardise_columns(data)
+    moments = _moments_in(data, _DOUBLE)
+    if data.n_rows / 2 * moments.log_det_error(len(data.names)) <= MUST_EXTEND:
+        return moments
+    return _moments_in(data, np.dtype(np.longdouble))
+
+
+def _moments_in(data: DataView, dtype: np.dtype[Any]) -> Moments:
+    standardised, log_sd = standardise_columns(data, dtype)
     rows = np.stack(standardised)
-    correlation = (rows * data.weights) @ rows.T / data.n_rows
+    correlation = _gram(rows, data.weights) / data.n_rows
     correlation = (correlation + correlation.T) / 2
     np.fill_diagonal(correlation, 1.0)
     n_varying = int(np.isfinite(log_sd).sum())
-    n_dependent = int((np.linalg.eigvalsh(correlation) <= COLLINEAR).sum())
+    eigenvalues = np.linalg.eigvalsh(correlation.astype(np.float64))
+    n_dependent = int((eigenvalues <= COLLINEAR).sum())
     n_distinct = len(np.unique(rows, axis=1).T) if n_dependent else len(data.weights)
-    return Moments(log_sd, correlation, n_varying - n_dependent, n_distinct)
+    entry_error = (2 * n_additions(len(data.weights)) + len(data.names) + 14) * float(np.finfo(dtype).eps) / 2
+    return Moments(log_sd, correlation, n_varying - n_dependent, n_distinct, eigenvalues, entry_error)
 
 
-def standardise_columns(data: DataView) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+def _gram(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the sums of products of all pairs of rows, in `n_additions` additions on the way to each."""
+    weighted = rows * weights
+    parts = [
+        weighted[:, start : start + _ROWS_AT_ONCE] @ rows[:, start : start + _ROWS_AT_ONCE].T
+        for start in range(0, rows.shape[1], _ROWS_AT_ONCE)
+    ]
+    while len(parts) > 1:
+        parts = [sum(parts[k + 1 : k + 2], start=parts[k]) for k in range(0, len(parts), 2)]
+    gram: NDArray[Any] = parts[0]
+    return gram
+
+
+def n_additions(n_terms: int) -> int:
+    """Return the additions and multiplications between a term and the sum of all, here and in NumPy's pairwise sums."""
+    return _ROWS_AT_ONCE + (n_terms // _ROWS_AT_ONCE).bit_length() + 4
+
+
+def standardise_columns(
+    data: DataView, dtype: np.dtype[Any] = _DOUBLE
+) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
     """Return each continuous column with mean 0 and variance 1, and the logarithm of its standard deviation.
 
     Discrete and constant columns become zeros with a logarithm of -inf. A column is constant when its
     values differ by no more than the last two bits of the largest.
     """
-    nothing = np.broadcast_to(0.0, len(data.weights))
+    nothing = np.broadcast_to(dtype.type(0), len(data.weights))
     standardised = [nothing] * len(data.names)
     log_sd = np.full(len(data.names), -np.inf)
     for i, (column, states) in enumerate(zip(data.columns, data.states, strict=True)):
         if states is not None:
             continue
         exponent = int(np.frexp(np.abs(column).max())[1])
-        values = np.ldexp(column, -exponent)  # exact; the largest is now between 1/2 and 1
-        values -= values.min()
-        spread = float(values.max())
-        if spread <= 4 * np.finfo(np.float64).eps:
+        values = np.ldexp(column, -exponent).astype(dtype)  # exact; the largest is now between 1/2 and 1
+        if values.max() - values.min() <= 4 * np.finfo(np.float64).eps:
             continue
-        values /= spread
-        values -= data.weights @ values / data.n_rows
-        values -= data.weights @ values / data.n_rows  # what the first mean lost to rounding
-        sd = math.sqrt(data.weights @ (values * values) / data.n_rows)
+        # a difference is rounded in proportion to itself: centred first, no offset and no outlier costs digits
+        values -= np.sum(data.weights * values) / data.n_rows
+        values -= np.sum(data.weights * values) / data.n_rows  # what the first mean lost to rounding
+        sd = np.sqrt(np.sum(data.weights * values * values) / data.n_rows)
         standardised[i] = values / sd
-        log_sd[i] = exponent * math.log(2) + math.log(spread) + math.log(sd)
+        log_sd[i] = exponent * math.log(2) + float(np.log(sd))
     return standardised, log_sd
 
 
-def log_determinants(data: DataView, correlation: NDArray[np.float64], sets: NDArray[np.intp]) -> NDArray[np.float64]:
+def log_determinants(data: DataView, correlation: NDArray[Any], sets: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return ln det of the sub-matrix of every set, by Gaussian elimination of many of them in step."""
     log_dets = np.empty(len(sets))
+    some_collinear = np.linalg.eigvalsh(correlation.astype(np.float64))[0] <= COLLINEAR
     for start in range(0, len(sets), _SETS_AT_ONCE):
         columns = np.ascontiguousarray(sets[start : start + _SETS_AT_ONCE].T)
         stack = correlation[columns[:, None], columns[None]]
-        pivots = np.ones(columns.shape)
+        pivots = np.ones(columns.shape, dtype=correlation.dtype)
         for j in range(len(columns)):
             # a pivot is the variance that the columns before it leave unexplained
             pivots[j] = np.maximum(stack[j, j], COLLINEAR)
             below = stack[j + 1 :, j]
             stack[j + 1 :, j + 1 :] -= below[:, None] * (below / pivots[j])
-        if (pivots <= COLLINEAR).any():
-            culprit = columns[:, int(np.argmax((pivots <= COLLINEAR).any(axis=0)))]
+        is_collinear = (pivots <= COLLINEAR).any(axis=0)
+        if some_collinear:  # no pivot tells that a set has a small eigenvalue
+            stack = correlation[columns.T[:, :, None], columns.T[:, None]].astype(np.float64)
+            is_collinear |= np.linalg.eigvalsh(stack)[:, 0] <= COLLINEAR
+        if is_collinear.any():
+            culprit = columns[:, int(np.argmax(is_collinear))]
             dependent = culprit[_dependent_columns(correlation[np.ix_(culprit, culprit)])]
             raise _collinear_error(data, dependent)
         log_dets[start : start + _SETS_AT_ONCE] = np.log(pivots).sum(axis=0)
     return log_dets
 
 
-def _dependent_columns(correlation: NDArray[np.float64]) -> NDArray[np.intp]:
+def warn_of_rounding(data: DataView, moments: Moments, error: float) -> None:
+    """Warn, or raise, where columns are so nearly dependent that this error, in nats, may come from rounding."""
+    if error <= MUST_WARN:
+        return
+    dependent = _dependent_columns(moments.correlation)
+    message = (
+        f"{_listed(data, dependent)} so nearly dependent that scores of N = {data.n_rows:,} rows may be off by "
+        f"{error:.2g} nats from rounding alone"
+    )
+    if error > MUST_REFUSE:
+        raise DataError(f"{message}, above the limit of {MUST_REFUSE:g}. Drop one of them")
+    warnings.warn(f"{message}. Drop one of them for exact scores", CredibnWarning, stacklevel=2)
+
+
+def _dependent_columns(correlation: NDArray[Any]) -> NDArray[np.intp]:
     """Return one column that others explain, and those others, by pivoted Cholesky factorisation.
 
     The pivots are independent, hence the column has one expression in them: no column named can be spared.
     """
+    correlation = correlation.astype(np.float64)
     residual, chosen = correlation.copy(), list[int]()
     while True:
         variances = residual.diagonal().copy()

@@ -75,6 +75,9 @@ class NamedScore(Protocol):
 class SetScore(NamedScore, Protocol):
     """A score: any object with these four members.
 
+    An optional method ``set_cost_error(data) -> float`` bounds the error of F: `|computed F(S) - exact F(S)|` over all
+    sets S that can be scored, in nats. Comparisons of costs then allow for it.
+
     A text ``version``, if there is one, tells one code of the score from another: only then is what was scored kept in
     a checkpoint. Change it with the code.
 
