@@ -36,6 +36,7 @@ from credibn.search import (
     choose_engine,
     choose_unit,
     make_problem,
+    not_equivalent,
     run_search,
     tolerance_of,
 )
@@ -213,12 +214,7 @@ def _search(
     )
     engine = choose_engine(problem, run.engine)
     with run.clock.stage("search"):
-        try:
-            found, scores = run_search(problem, table, engine)
-        except RuntimeError as error:  # the core met a class that the table does not hold as a whole
-            if unit == "classes" and "no candidate" in str(error):
-                raise _not_equivalent("a parent set") from error
-            raise
+        found, scores = run_search(problem, table, engine)
     run.watch.follow(None)
     if not math.isfinite(found.best_cost):
         if not found.stopped:
@@ -226,10 +222,10 @@ def _search(
         raise nothing_known(run.watch, "before a network was found")
     with run.clock.stage("search"):
         found, rows = _in_rows(run, table, unit, found, scores)
-        if unit == "classes" and table.epsilon is None:
+        if unit == "classes" and (table.epsilon is None or table.provenance.get("score_equivalent") is None):
             stray = parent_set_outside(table, rows)
             if stray is not None:
-                raise _not_equivalent(stray)
+                raise not_equivalent(stray)
     return Answer(table, unit, found.engine, found, rows)
 
 
@@ -242,13 +238,6 @@ def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDAr
         bound = min(found.unexplored_bound, -float(scores[len(rows)]))
         found = replace(found, stopped=True, unexplored_bound=bound)
     return found, rows
-
-
-def _not_equivalent(parent_set: str) -> OptionError:
-    return OptionError(
-        f"a network that is equivalent to one found uses {parent_set} that the scores do not list, so classes are not "
-        "credible as a whole: leave out score_equivalent=True, and networks are listed one by one"
-    )
 
 
 def nothing_known(watch: Watch, when: str) -> BaseException:

@@ -97,7 +97,8 @@ def _take(run: Exploration, found: Arrays) -> None:
     run.collection.take(found["choices"], found["costs"], found["sizes"])
     if math.isfinite(float(found["cut"])):
         run.collection.cut(float(found["cut"]))
-    best_cost, lowest_cost, _ = found["numbers"].tolist()
+    best_cost, lowest_cost, _, left_out = found["numbers"].tolist()
+    run.collection.leave_out_class(left_out)
     run.note_best(found["best_row"], best_cost)
     run.lowest_cost = max(run.lowest_cost, lowest_cost)
     run.rank = found["rank"].tolist()

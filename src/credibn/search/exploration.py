@@ -169,13 +169,16 @@ class Exploration:
             **pack(branches, self.problem),
             "rank": np.array(self.rank, dtype=np.int64),
             "best_row": row,
-            "numbers": np.array([self.best_cost, self.lowest_cost, self.share_done]),
+            "numbers": np.array(
+                [self.best_cost, self.lowest_cost, self.share_done, self.collection.least_class_left_out()]
+            ),
         }
 
     def restore(self, state: Arrays) -> list[Branch]:
         """Take up where the state was told, and return its branches."""
         self.rank = state["rank"].tolist()
-        best_cost, self.lowest_cost, self.share_done = state["numbers"].tolist()
+        best_cost, self.lowest_cost, self.share_done, left_out = state["numbers"].tolist()
+        self.collection.leave_out_class(left_out)
         self.note_best(state["best_row"], best_cost)
         return unpack(state, self.problem, len(self.costs))
 
