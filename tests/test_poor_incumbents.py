@@ -17,6 +17,7 @@ import oracle
 from credibn import ScoreTable, learn, score_parent_sets
 from credibn.errors import OptionError
 from credibn.search import ENGINES, Found, distribution, exploration, make_problem, run_search
+from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.problem import SearchProblem
 from credibn.work import Workbench
@@ -110,10 +111,10 @@ def walk_without_a_cap(monkeypatch):
 
 
 def branch_before_walking(monkeypatch):
-    """Split the first branches, whatever they hold; then walk without a cap."""
+    """Split the large branches, and walk the others without a cap."""
 
     def enumerate_later(self, bound, is_open):
-        if self.statistics.n_branches < 6 and is_open.sum() > self.n:
+        if is_open.sum() > max(self.n, 0.85 * len(self.costs)):
             return False, is_open
         return self.walk(bound, is_open, None), is_open
 
@@ -160,32 +161,19 @@ def test_dynamic_programming_finds_the_same_classes(n):
         assert_same_classes(found, costs, expected)
 
 
-@pytest.mark.usefixtures("poor_start")
-def test_what_was_left_out_is_known_after_an_interruption(tmp_path, monkeypatch):
-    branch_before_walking(monkeypatch)
-    seeds = range(20)
-    costs, whole = next(
-        (costs, found)
-        for costs, _ in (pruned_costs(6, seed) for seed in seeds)
-        if math.isfinite((found := search(costs, EPSILON, by_class=True, n_threads=1)).class_left_out)
-    )
-    for n_calls in range(20, 400, 20):
-        calls = iter(range(n_calls))
-        bench = Workbench(folder=tmp_path)
-        bench.seconds_before_keeping = 0.0
-        found = search(
-            costs,
-            EPSILON,
-            by_class=True,
-            n_threads=1,
-            bench=bench,
-            watch=lambda *_, left=calls: next(left, None) is not None,
-        )
-        bench.close()
-        if not found.stopped:
-            break
-    assert not found.stopped
-    assert found.class_left_out == whole.class_left_out
+def test_what_was_left_out_travels_and_is_known_after_an_interruption():
+    def new_run():
+        problem = SearchProblem(("a", "b"), *arrays([{(): 0.0}, {(): 0.0}]), EPSILON, TOLERANCE)
+        return exploration.Exploration(problem, new_collection(problem))
+
+    run = new_run()
+    run.collection.leave_out_class(7.5)
+    run.collection.leave_out_class(8.5)
+    told, later, other = run.state([]), new_run(), new_run()
+    later.restore(told)
+    rows = {"choices": np.zeros((0, 2), np.uint32), "costs": np.zeros(0), "sizes": np.zeros((0, 1), np.uint64)}
+    distribution._take(other, {**told, **rows, "cut": np.array(math.inf), "counted": np.zeros(3, np.int64)})
+    assert [each.collection.least_class_left_out() for each in (later, other)] == [7.5, 7.5]
 
 
 # ------------------------------------------------------------------------- scores that are not equivalent are refused

@@ -51,7 +51,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
                 continue
             branch = left.pop(index)
             _take(run, found)
-            more = unpack(found, run.problem, len(run.costs))
+            more = sorted(unpack(found, run.problem, len(run.costs)), key=lambda other: other.lower)
             left.update(enumerate(more, start=len(parts)))
             parts.extend(run.state([other]) for other in more)
             run.share_done += branch.share - math.fsum(other.share for other in more)
