@@ -196,18 +196,18 @@ def test_bands_share_no_network_and_hold_all(by_class, has_ties):
 
 
 def test_a_stage_takes_a_small_share_of_what_is_expected():
-    """1,000 steps at 1 nat and a million at 6: a stage that may take 20,000 goes to 3.2 nats."""
+    """1,000 steps at 1 nat and four million at 6: a stage that may take 20,000 goes to 2.8 nats."""
     problem = SearchProblem(("a",), *arrays([{(): 0.0}]), 6.0, TOLERANCE)
     run = exploration.Exploration(problem, new_collection(problem))
     run.collection.know(100.0)
-    walk = Walk(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=1_000_000.0)
+    walk = Walk(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
     up_to, n_steps = run.next_stage(walk)
-    assert (round(up_to, 2), n_steps) == (103.17, 20_000.0)
+    assert (round(up_to, 2), n_steps) == (102.81, 20_000.0)
     left = run.after_stage(Branch(np.ones(1, np.uint8), 100.0, np.empty(0, np.int64), 1.0), walk, up_to, 30_000.0)
     assert left.lower == left.walk.above == up_to
-    # From 1,000 to 30,000 steps over 2.17 nats: over 2.83 more, 30 ** (2.83 / 2.17) times as many, of which half.
-    assert left.walk.n_expected == pytest.approx(15_000 * 30 ** (2.83 / 2.17), rel=0.01)
-    assert run.next_stage(left.walk)[0] == math.inf  # 30,000 is more than half a per cent of that
+    # From 1,000 to 30,000 steps over 1.81 nats: over 3.19 more, 30 ** (3.19 / 1.81) times as many; a sixteenth of that.
+    assert left.walk.n_expected == pytest.approx(30_000 / 16 * 30 ** (3.19 / 1.81), rel=0.05)
+    assert run.next_stage(left.walk)[0] == math.inf  # 30,000 is too large a share of that
 
 
 def test_a_time_limit_leaves_a_promise_to_users(monkeypatch):

@@ -69,12 +69,12 @@ WALK_PARTS = 64
 LONG_WALK = 2_000_000
 """With more steps than this, a walk lists the networks near the optimum first, then those farther away."""
 OVERESTIMATE = 8.0
-"""How many times too high the share of the pieces that a capped walk has done lets the steps of all appear."""
+"""How many times too high an estimate of all steps is, as measured: the first pieces and stages grow fastest."""
 STAGE_GROWTH = 30.0
 """How many times more steps each stage of a long walk should take, since it repeats those before."""
 MOST_EXPECTED = 1e40
 """Steps: beyond, the next stage cannot be predicted."""
-STAGE_SHARE = 0.02
+STAGE_SHARE = 0.005
 """The most that a stage before the last should take of all steps."""
 
 
@@ -318,7 +318,7 @@ class Exploration:
         """
         whole = Branch(is_open, bound.lower - bound.margin, bound.rows, 1.0)
         plan = Walk(bound.multipliers, self.collection.limit(), 0, 0)
-        if max_steps is None and self.n_expected >= LONG_WALK:
+        if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_WALK:
             self.walks_left = [replace(whole, walk=replace(plan, n_expected=self.n_expected))]
             return True
         if max_steps is None and self.cuts_walks:
@@ -372,7 +372,7 @@ class Exploration:
         if walk.n_steps > 0.0:  # the steps grow on as they did last, or a little less
             growth = max(0.0, math.log(n_steps / walk.n_steps)) / (up_to - walk.above)
             farther = min(walk.limit, self.collection.limit()) - up_to
-            n_expected = max(n_steps, 0.5 * n_steps * math.exp(min(growth * farther, 50.0)))
+            n_expected = max(n_steps, n_steps * math.exp(min(growth * farther, 50.0)) / (2.0 * OVERESTIMATE))
         left = replace(walk, above=up_to, n_steps=n_steps, n_expected=n_expected)
         return replace(branch, lower=max(branch.lower, up_to), share=branch.share * (1.0 - STAGE_SHARE), walk=left)
 
@@ -411,7 +411,7 @@ class Exploration:
             return False
         is_complete, n_steps, self.share_walked = result
         self.statistics.n_steps += n_steps
-        self.n_expected = n_steps / (OVERESTIMATE * max(self.share_walked, 1.0 / MOST_PIECES))
+        self.n_expected = n_steps / max(self.share_walked, 1.0 / MOST_PIECES)
         return is_complete
 
     def rounded_order(self, values: Floats) -> Positions:
