@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -19,6 +20,8 @@ namespace nb = nanobind;
 using namespace credibn;
 
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Candidates with what every call needs of them, for one width of the masks.
 template <int W>
@@ -200,12 +203,18 @@ nb::object row_of(SearchProblem& self, std::size_t id) {
   });
 }
 
+// The one place where dual values come in.
+DualValues dual_values(const In<std::int64_t, 1>& ids, const In<double, 1>& duals) {
+  require(ids.shape(0) == duals.shape(0), "each row needs one dual value");
+  return DualValues(duals.data(), duals.shape(0));
+}
+
 nb::object bound_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const In<double, 1>& multipliers,
                     const In<std::uint8_t, 1>& alive) {
-  require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
+  const DualValues duals = dual_values(ids, multipliers);
   require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
   return self.with([&](auto& problem) -> nb::object {
-    DualBound bound = dual_bound(problem.choices, alive.data(), rows_of(problem, ids), multipliers.data());
+    DualBound bound = dual_bound(problem.choices, alive.data(), rows_of(problem, ids), duals);
     const std::size_t m = bound.reduced.size();
     return nb::make_tuple(bound.lower, bound.margin, to_numpy(std::move(bound.reduced), {m}));
   });
@@ -232,7 +241,7 @@ auto with_plan(SearchProblem& self, const Collection& collection, const In<std::
                const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
                bool by_class, std::optional<double> limit, Work&& work) {
   require(!limit || !std::isnan(*limit), "the limit must be a number");
-  require(ids.shape(0) == multipliers.shape(0), "each row needs one multiplier");
+  const DualValues duals = dual_values(ids, multipliers);
   require(alive.shape(0) == self.size(), "alive must have one entry for each candidate");
   return self.with([&](auto& problem) {
     std::vector<int> sorted = rank;
@@ -242,8 +251,8 @@ auto with_plan(SearchProblem& self, const Collection& collection, const In<std::
     require_room(collection, rank.size(), by_class);
     const auto rows = rows_of(problem, ids);
     nb::gil_scoped_release release;
-    const DualBound bound = dual_bound(problem.choices, alive.data(), rows, multipliers.data());
-    return work(problem, Plan(problem.choices, rows, multipliers.data(), bound, limit.value_or(collection.limit())));
+    const DualBound bound = dual_bound(problem.choices, alive.data(), rows, duals);
+    return work(problem, Plan(problem.choices, rows, duals, bound, limit.value_or(collection.limit())));
   });
 }
 
@@ -251,14 +260,16 @@ auto with_plan(SearchProblem& self, const Collection& collection, const In<std::
 nb::object walk(SearchProblem& self, Collection& collection, const In<std::int64_t, 1>& ids,
                 const In<double, 1>& multipliers, const In<std::uint8_t, 1>& alive, const std::vector<int>& rank,
                 bool by_class, std::optional<double> limit, std::optional<std::uint64_t> max_steps, std::size_t first,
-                std::optional<std::size_t> last, unsigned n_threads, const nb::object& watch) {
+                std::optional<std::size_t> last, unsigned n_threads, const nb::object& watch, double above,
+                double up_to) {
   require_threads(n_threads);
+  require(!std::isnan(above) && !std::isnan(up_to), "the costs wanted must be numbers");
   try {
     const WalkResult result = with_plan(
         self, collection, ids, multipliers, alive, rank, by_class, limit, [&](auto& problem, const auto& plan) {
           return walk_networks(problem.choices, problem.index, plan, by_class, rank, collection,
                                max_steps.value_or(~std::uint64_t(0)), {first, last.value_or(~std::size_t(0))},
-                               n_threads, make_watch(watch));
+                               {above, up_to}, n_threads, make_watch(watch));
         });
     return nb::make_tuple(result.is_complete, result.n_steps, result.share);
   } catch (const Stopped&) {
@@ -380,6 +391,11 @@ void cut(Collection& collection, double limit) {
   collection.cut(limit);
 }
 
+void leave_out_class(Collection& collection, double cost) {
+  require(!std::isnan(cost), "a cost must be a number");
+  collection.leave_out_class(cost);
+}
+
 nb::object known_row(Collection& collection) {
   std::vector<std::uint32_t> row = collection.known_row();
   if (row.empty()) return nb::none();
@@ -404,6 +420,8 @@ void credibn::bind_search(nb::module_& module) {
       .def("is_full", &Collection::is_full)
       .def("count", &Collection::count)
       .def("cut", &cut, nb::arg("limit"))
+      .def("leave_out_class", &leave_out_class, nb::arg("cost"))
+      .def("least_class_left_out", &Collection::least_class_left_out)
       .def("generation", &Collection::generation)
       .def("take", &take_rows, array("choices"), array("costs"), array("sizes"))
       .def("rows_from", &rows_from, nb::arg("first"))
@@ -429,5 +447,6 @@ void credibn::bind_search(nb::module_& module) {
            array("alive"), nb::arg("rank"), nb::arg("by_class"), nb::arg("limit"))
       .def("walk", &walk, nb::arg("collection"), array("ids"), array("multipliers"), array("alive"), nb::arg("rank"),
            nb::arg("by_class"), nb::arg("limit").none(), nb::arg("max_steps").none(), nb::arg("first"),
-           nb::arg("last").none(), nb::arg("n_threads"), nb::arg("watch").none());
+           nb::arg("last").none(), nb::arg("n_threads"), nb::arg("watch").none(), nb::arg("above") = -kInfinity,
+           nb::arg("up_to") = kInfinity);
 }

@@ -68,6 +68,16 @@ class Collection {
     std::lock_guard lock(mutex_);
     return known_row_;
   }
+  // A network of this cost is not recorded, since its class has a member that uses a set that is no candidate.
+  void leave_out_class(double cost) {
+    std::lock_guard lock(mutex_);
+    left_out_ = std::min(left_out_, cost);
+  }
+  // The least cost of those, infinite if there are none.
+  double least_class_left_out() const {
+    std::lock_guard lock(mutex_);
+    return left_out_;
+  }
   void take(Rows& batch) {
     std::lock_guard lock(mutex_);
     for (double cost : batch.costs) know_locked(cost);
@@ -170,6 +180,7 @@ class Collection {
   std::atomic<double> best_{std::numeric_limits<double>::infinity()}, limit_{std::numeric_limits<double>::infinity()};
   RowStore rows_;
   double known_cost_ = std::numeric_limits<double>::infinity();
+  double left_out_ = std::numeric_limits<double>::infinity();
   std::vector<std::uint32_t> known_row_;
   std::size_t check_at_ = 1024, generation_ = 0;
   bool is_full_ = false;

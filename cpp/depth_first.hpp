@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -26,7 +27,7 @@ struct GaveUp : std::exception {
   const char* what() const noexcept override { return "more steps than allowed"; }
 };
 
-// What all threads share: the candidates within the budget and the rows with a positive multiplier.
+// What all threads share: the candidates within the budget and the rows with a positive dual value.
 template <int W>
 struct Plan {
   struct Entry {
@@ -41,11 +42,11 @@ struct Plan {
   };
 
   // most: networks that cost more are not wanted.
-  Plan(const Choices<W>& choices, const std::vector<const Row*>& rows, const double* multipliers,
-       const DualBound& bound, double most)
+  Plan(const Choices<W>& choices, const std::vector<const Row*>& rows, const DualValues& duals, const DualBound& bound,
+       double most)
       : limit(most),
         lower(bound.lower),
-        margin(bound.margin + running_rounding(choices)),
+        margin(bound.margin + running_rounding(choices.n(), bound.magnitude)),
         entries(std::size_t(choices.n())) {
     constexpr std::uint32_t kNone = ~std::uint32_t(0);
     std::vector<std::uint32_t> id_of(choices.size(), kNone);
@@ -62,10 +63,10 @@ struct Plan {
     }
     rows_of.resize(n_entries);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (!(multipliers[r] > 0) || rows[r]->rhs <= 0) continue;  // the latter would always have a surplus
+      if (duals[r] == 0 || rows[r]->rhs <= 0) continue;  // the latter would always have a surplus
       const std::uint32_t row = std::uint32_t(members.size());
       members.emplace_back();
-      price.push_back(multipliers[r]);
+      price.push_back(duals[r]);
       rhs.push_back(rows[r]->rhs);
       for (std::size_t k = 0; k < rows[r]->at.size(); ++k) {
         const std::uint32_t id = id_of[rows[r]->at[k]];
@@ -76,9 +77,10 @@ struct Plan {
     }
   }
 
-  // The running bound is changed up to n^2 / 2 times on the way down, each time off by at most 2^-53 of its size.
-  static double running_rounding(const Choices<W>& choices) {
-    return choices.rounding() * (1.0 + double(choices.n()) * double(choices.n()) / 512.0);
+  // The running bound is changed up to n^2 / 2 + 2 n times on the way down, each time off by at most 2^-53 of its size,
+  // which is at most 4 times the magnitude.
+  static double running_rounding(int n, double magnitude) {
+    return std::ldexp(magnitude, -53) * (512.0 + 4.0 * double(n) * double(n));
   }
 
   double limit, lower, margin;
@@ -86,7 +88,7 @@ struct Plan {
   std::vector<std::vector<Entry>> entries;   // of each node, the cheapest first
   std::vector<std::vector<Member>> rows_of;  // of each entry
   std::vector<std::vector<Member>> members;  // of each row
-  std::vector<double> price;                 // multiplier of each row
+  std::vector<double> price;                 // dual value of each row
   std::vector<int> rhs;
 };
 
@@ -467,12 +469,12 @@ std::vector<typename DepthFirst<W>::Prefix> walk_pieces(DepthFirst<W>& walker, i
   return pieces;
 }
 
-// Hands every network up to the limits of the plan and of the collection to it, of some pieces; when that takes more
-// than max_steps, none at all, and the result says so.
+// Hands every network up to the limits of the plan and of the collection to it, of some pieces and with a cost within
+// the band; when that takes more than max_steps, none at all, and the result says so.
 template <int W>
 WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index, const Plan<W>& plan, bool by_class,
                          const std::vector<int>& rank, Collection& collection, std::uint64_t max_steps,
-                         PieceRange range, unsigned n_threads, const Watch& watch) {
+                         PieceRange range, Band band, unsigned n_threads, const Watch& watch) {
   StepCount steps(max_steps);
   StopFlag stop;
   const unsigned n_workers = std::max(1u, n_threads);
@@ -481,7 +483,7 @@ WalkResult walk_networks(const Choices<W>& choices, const ChoiceIndex<W>& index,
   recorders.reserve(n_workers);
   walkers.reserve(n_workers);
   for (unsigned worker = 0; worker < n_workers; ++worker) {
-    recorders.emplace_back(choices, index, by_class, rank, collection);
+    recorders.emplace_back(choices, index, by_class, rank, collection, band);
     walkers.emplace_back(choices, plan, by_class, rank, collection, recorders.back(), steps, stop,
                          collection.spare_bytes() / n_workers);
   }

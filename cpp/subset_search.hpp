@@ -185,6 +185,9 @@ class SubsetSearch {
     double unexplored = std::numeric_limits<double>::infinity();
     try {
       starts = split(*workers[0], 64 * n_threads, watch);
+      // The least bound first: if the work is stopped, the bound on what is left has risen.
+      std::stable_sort(starts.begin(), starts.end(),
+                       [&](const Start& a, const Start& b) { return least_of(a) < least_of(b); });
       is_done.assign(starts.size(), 0);
       run_tasks(starts.size(), n_threads, watch, stop, [&](std::size_t k, unsigned worker, PartDone&) {
         workers[worker]->begin(starts[k]);
@@ -219,11 +222,12 @@ class SubsetSearch {
     std::vector<std::uint32_t> chosen;
   };
 
+  double least_of(const Start& start) const { return start.cost + bounds_.completion(start.placed); }
   // The least cost of a network in the pieces that were not finished.
   double least_of(const std::vector<Start>& starts, const std::vector<std::uint8_t>& is_done) const {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < starts.size(); ++k)
-      if (!is_done[k]) least = std::min(least, starts[k].cost + bounds_.completion(starts[k].placed));
+      if (!is_done[k]) least = std::min(least, least_of(starts[k]));
     return least;
   }
 

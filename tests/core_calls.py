@@ -436,7 +436,7 @@ SEARCH = {
             {"collection": FRESH}
             | multiplied()
             | {"rank": [0, 1, 2], "by_class": True, "limit": None, "max_steps": None}
-            | {"first": 0, "last": None, "n_threads": 2, "watch": None}
+            | {"first": 0, "last": None, "n_threads": 2, "watch": None, "above": -9.0, "up_to": 9.0}
         ),
         {
             "collection": WRONG_COLLECTIONS,
@@ -444,6 +444,8 @@ SEARCH = {
             "rank": WRONG_RANK_LISTS,
             "limit": [float("nan")],
             "n_threads": THREADS,
+            "above": [float("nan")],
+            "up_to": [float("nan")],
         },
     ),
     "SearchProblem.count_walk_pieces": Call(
@@ -499,6 +501,10 @@ SEARCH = {
     ),
     "Collection.known_row": Call(lambda: collection().known_row(), dict),
     "Collection.cut": Call(lambda limit: collection().cut(limit), lambda: {"limit": 1.0}, {"limit": [float("nan")]}),
+    "Collection.leave_out_class": Call(
+        lambda cost: collection().leave_out_class(cost), lambda: {"cost": 1.0}, {"cost": [float("nan")]}
+    ),
+    "Collection.least_class_left_out": Call(lambda: collection().least_class_left_out(), dict),
     "Collection.generation": Call(lambda: collection().generation(), dict),
     "Collection.take": Call(
         lambda **arguments: taken(**arguments),

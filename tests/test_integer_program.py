@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -224,6 +225,55 @@ def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
         dense, rhs = dense_row(problem, row, len(flat))
         slack += y * (dense[positions].sum(axis=1) - rhs)
     assert np.allclose(lower + reduced[positions].sum(axis=1) + slack, true_costs, atol=1e-9)
+
+
+@pytest.mark.parametrize("unusable", [math.inf, -math.inf, math.nan, 1e308, -1.0, -1e308])
+def test_unusable_dual_values_count_as_zero(unusable):
+    _, _, flat, _, problem = complete_problem(4, np.random.default_rng(0))
+    ids = np.array([problem.add_cluster([0, 1], 1), problem.add_cluster([1, 2, 3], 2)])
+    everything = np.ones(len(flat), dtype=np.uint8)
+    lower, margin, reduced = problem.bound(ids, np.array([unusable, 0.5]), everything)
+    as_expected = problem.bound(ids, np.array([0.0, 0.5]), everything)
+    assert (lower, margin) == as_expected[:2]
+    assert np.array_equal(reduced, as_expected[2])
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("first", [math.inf, math.nan, 1e308, 1e300, 1e150, 1e120, 1e30, 1e17, 1e15, 1e9])
+@pytest.mark.parametrize("second", [0.0, 1e308, 1e120, 1e16, 3.0])
+def test_no_dual_values_lose_a_network(first, second, by_class):
+    """All 25 networks on three nodes cost at most 1; they make 11 classes."""
+    costs = [{parents: 0.1 * len(parents) for parents in oracle.all_parent_sets(3, v)} for v in range(3)]
+    offsets, flat, masks = arrays(costs)
+    problem = _core.SearchProblem(offsets, flat, masks)
+    ids = np.array([problem.add_cluster([0, 1], 1), problem.add_cluster([0, 1, 2], 1)])
+    duals, everything = np.array([first, second]), np.ones(len(flat), np.uint8)
+    lower, margin, reduced = problem.bound(ids, duals, everything)
+    assert math.isfinite(lower)
+    assert math.isfinite(margin)
+    assert np.isfinite(reduced).all()
+    collection = _core.Collection(3, int(by_class), 1.0, TOLERANCE, None, None, None)
+    collection.know(1e-9)
+    walk = problem.walk(collection, ids, duals, everything, [0, 1, 2], by_class, None, None, 0, None, 1, None)
+    assert walk is not None
+    assert walk[0]
+    assert collection.count() == (11 if by_class else 25)
+
+
+@pytest.mark.parametrize("trouble", [math.inf, math.nan, 1e308])
+def test_a_solver_that_returns_nonsense_costs_no_network(trouble, monkeypatch):
+    costs = equivalent_costs(4, np.random.default_rng(3))
+    expected = oracle.credible_dags(4, costs, 2.0 + TOLERANCE)
+    solve = Relaxation.solve
+
+    def wrong(self):
+        bound = solve(self)
+        duals = np.where(np.arange(len(bound.rows)) % 2, bound.multipliers, trouble)
+        core = self._problem.bound(bound.rows, duals, self._open)
+        return replace(bound, multipliers=duals, lower=core[0], margin=core[1], reduced=core[2])
+
+    monkeypatch.setattr(Relaxation, "solve", wrong)
+    assert sorted(dags_of(search(costs, 2.0), costs)) == sorted(expected)
 
 
 @pytest.mark.parametrize("seed", range(5))

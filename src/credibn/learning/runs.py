@@ -36,6 +36,7 @@ from credibn.search import (
     choose_engine,
     choose_unit,
     make_problem,
+    not_equivalent,
     run_search,
     tolerance_of,
 )
@@ -215,12 +216,7 @@ def _search(
     )
     engine = choose_engine(problem, run.engine)
     with run.clock.stage("search"):
-        try:
-            found, scores = run_search(problem, table, engine)
-        except RuntimeError as error:  # the core met a class that the table does not hold as a whole
-            if unit == "classes" and "no candidate" in str(error):
-                raise _not_equivalent("a parent set") from error
-            raise
+        found, scores = run_search(problem, table, engine)
     run.watch.follow(None)
     if not math.isfinite(found.best_cost):
         if not found.stopped:
@@ -237,7 +233,8 @@ def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDAr
         rows = group(table, found.choices, scores, run.n_threads, run.watch)
     else:
         rows = Rows(found.choices, scores, found.sizes, None)
-        rows = rows if table.epsilon is not None else rows.first(_count_whole_classes(run, table, rows))
+        if table.epsilon is None or table.provenance.get("score_equivalent") is None:
+            rows = rows.first(_count_whole_classes(run, table, rows))
     if len(rows) < len(scores):
         bound = min(found.unexplored_bound, -float(scores[len(rows)]))
         found = replace(found, stopped=True, unexplored_bound=bound)
@@ -257,16 +254,9 @@ def _count_whole_classes(run: Run, table: ScoreTable, rows: Rows) -> int:
         chosen = slice(n_seen, n_seen + _ROWS_AT_A_TIME)
         stray = parent_set_outside(table, Rows(rows.choices[chosen], rows.scores[chosen], rows.sizes[chosen], None))
         if stray is not None:
-            raise _not_equivalent(stray)
+            raise not_equivalent(stray)
         n_seen = min(len(rows), chosen.stop)
     return n_seen
-
-
-def _not_equivalent(parent_set: str) -> OptionError:
-    return OptionError(
-        f"a network that is equivalent to one found uses {parent_set} that the scores do not list, so classes are not "
-        "credible as a whole: leave out score_equivalent=True, and networks are listed one by one"
-    )
 
 
 def nothing_known(watch: Watch, when: str) -> BaseException:

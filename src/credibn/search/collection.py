@@ -64,15 +64,19 @@ def found_in(
     unexplored_bound = min(unexplored_bound, missing_from)
     if collection.is_full():
         unexplored_bound = min(unexplored_bound, collection.limit())
+    best_cost = collection.best()
+    if len(costs) and costs[0] <= best_cost + problem.tolerance:
+        best_cost = float(costs[0])
     found = Found(
         choices=choices,
         costs=costs,
         sizes=sizes,
-        best_cost=float(costs[0]) if len(costs) else collection.best(),
+        best_cost=best_cost,
         is_cut=collection.is_cut(),
         stopped=unexplored_bound < math.inf,
         unexplored_bound=unexplored_bound,
         statistics=statistics,
+        class_left_out=collection.least_class_left_out(),
     )
     return _with_best_known(problem, collection, found) if found.stopped else found
 

@@ -52,7 +52,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
                 continue
             branch = left.pop(index)
             _take(run, found)
-            more = unpack(found, run.problem, len(run.costs))
+            more = sorted(unpack(found, run.problem, len(run.costs)), key=lambda other: other.lower)
             left.update(enumerate(more, start=len(parts)))
             parts.extend(run.state([other]) for other in more)
             run.share_done += branch.share - math.fsum(other.share for other in more)
@@ -92,7 +92,8 @@ def _take(run: Exploration, found: Arrays) -> None:
     run.collection.take(found["choices"], found["costs"], found["sizes"])
     if math.isfinite(float(found["cut"])):
         run.collection.cut(float(found["cut"]))
-    best_cost, lowest_cost, _ = found["numbers"].tolist()
+    best_cost, lowest_cost, _, left_out = found["numbers"].tolist()
+    run.collection.leave_out_class(left_out)
     run.note_best(found["best_row"], best_cost)
     run.lowest_cost = max(run.lowest_cost, lowest_cost)
     run.rank = found["rank"].tolist()

@@ -4,6 +4,7 @@ An engine is an object with the members of `Engine`, entered in `ENGINES` under 
 suite. All engines give the same answer, so the choice is a matter of time and memory only.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
 from credibn.search.problem import FINISHING, Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
 
-__all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
+__all__ = ["ENGINES", "check_engine_name", "choose_engine", "not_equivalent", "run_search"]
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
@@ -122,10 +123,12 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
 
     Raises
     ------
+    OptionError
+        When a class is credible but not listed as a whole: then the scores are not score equivalent.
     TooLargeError
         When not even what ties with the best fits into the memory allowed.
     RuntimeError
-        When a row is not credible or is listed twice: a bug in the engine.
+        When a row is not credible, is listed twice, or when the best network known is missing: a bug in the engine.
     """
     try:
         found = engine.search(problem)
@@ -141,18 +144,37 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         found = replace(found, choices=found.choices[order], costs=found.costs[order], sizes=found.sizes[order])
     if len(scores):
         found = replace(found, best_cost=min(found.best_cost, float(-scores[0])))
-        _check_credible(problem, found, scores, engine.name)
+    _check_classes(problem, found)
+    _check_credible(problem, found, scores, engine.name)
     return found, scores
 
 
+def not_equivalent(parent_set: str) -> OptionError:
+    """Return the error for a class that is credible, but not listed as a whole."""
+    return OptionError(
+        f"a network that is equivalent to one found uses {parent_set} that the scores do not list, so classes are not "
+        "credible as a whole: use unit='networks', and networks are listed one by one"
+    )
+
+
+def _check_classes(problem: SearchProblem, found: Found) -> None:
+    """Refuse scores that are not equivalent: a class was left out that is credible, whatever was not searched."""
+    limit = min(found.best_cost, found.unexplored_bound) + problem.epsilon
+    if found.is_cut and len(found.costs):
+        limit = min(limit, float(found.costs[-1]))
+    if math.isfinite(found.class_left_out) and found.class_left_out <= limit + problem.tolerance:
+        raise not_equivalent("a parent set")
+
+
 def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.float64], engine: str) -> None:
-    best, last = float(scores[0]), float(scores[-1])
+    best, last = (float(scores[0]), float(scores[-1])) if len(scores) else (-math.inf, math.inf)
     lowest = -found.best_cost - problem.epsilon - 2 * problem.tolerance
     if last < lowest:
         raise RuntimeError(f"{engine} returned a network of score {last}, below {lowest}: please report this bug")
     if -found.best_cost > best + problem.tolerance and not found.stopped:
         raise RuntimeError(
-            f"{engine} knows of a network of score {-found.best_cost}, but its best is {best}: please report this bug"
+            f"{engine} knows of a network of score {-found.best_cost}, but the best it returned is {best}: please "
+            "report this bug"
         )
     if not _core.rows_in_order(scores, found.choices):
         raise RuntimeError(f"{engine} returned a network twice: please report this bug")

@@ -45,6 +45,8 @@ CLOSED = 1e-7
 """A gap that no further row can close in a way that matters."""
 POSITIVE = 1e-7
 """Values of a fractional solution above this are not rounding."""
+MOST_PIECES = 256
+"""About as many pieces a walk has (``cpp/depth_first.hpp``)."""
 FIRST_STEPS = 3_000
 STAGE = 30
 """How many times more steps the next walk may take; it is begun if the last came at least so far."""
@@ -64,6 +66,16 @@ MOST_SUBSET_SECONDS = 1800.0
 BRANCH_ROUNDS = 6
 WALK_PARTS = 64
 """A walk without a cap is cut into so many parts where parts are kept or handed out."""
+LONG_WALK = 2_000_000
+"""With more steps than this, a walk lists the networks near the optimum first, then those farther away."""
+OVERESTIMATE = 8.0
+"""How many times too high an estimate of all steps is, as measured: the first pieces and stages grow fastest."""
+STAGE_GROWTH = 30.0
+"""How many times more steps each stage of a long walk should take, since it repeats those before."""
+MOST_EXPECTED = 1e40
+"""Steps: beyond, the next stage cannot be predicted."""
+STAGE_SHARE = 0.005
+"""The most that a stage before the last should take of all steps."""
 
 
 @dataclass
@@ -105,7 +117,8 @@ class Exploration:
         self.share_walked = 0.0  # in the last walk, of its pieces
         self.lowest_cost = -math.inf  # proven at the root: no network costs less
         self.listed_below = -math.inf  # all networks that cost less were handed in, by a search over subsets
-        self.walks_left: list[Branch] = []  # of the branch at hand, where walks are cut
+        self.walks_left: list[Branch] = []  # of the branch at hand, where walks are cut or long
+        self.n_expected = 0.0  # steps of the walk that the last cap ended
 
     def begin(self) -> list[Branch]:
         """Look for a first network; return the whole problem as a branch."""
@@ -132,18 +145,18 @@ class Exploration:
             self.rank = [] if is_root else self.rank  # whoever goes on treats it as the root again
             return False
         branches.remove(branch)
-        self.share_done += 0.0 if parts else branch.share
-        if not parts:  # from here to the part of the least bound, so that the bound of the whole rises
-            branches.sort(key=lambda other: -other.lower)
         branches += parts
+        self.share_done += branch.share - math.fsum(part.share for part in parts)
+        if all(part.walk is not None for part in parts):  # to the least bound, so that the bound of the whole rises
+            branches.sort(key=lambda other: -other.lower)
         return True
 
     def treat(self, branch: Branch) -> list[Branch]:
         """Enumerate a branch, or split it. Its bound rises on the way."""
         if branch.walk is not None:
-            self.walk_pieces(branch, branch.walk)
-            return []
+            return self.walk_next_stage(branch, branch.walk)
         is_root = not self.rank
+        self.n_expected = 0.0
         self.statistics.n_branches += 1
         self.relaxation.add(branch.rows.tolist())
         bound, is_open = self.tighten(branch.is_open, is_root)
@@ -169,13 +182,16 @@ class Exploration:
             **pack(branches, self.problem),
             "rank": np.array(self.rank, dtype=np.int64),
             "best_row": row,
-            "numbers": np.array([self.best_cost, self.lowest_cost, self.share_done]),
+            "numbers": np.array(
+                [self.best_cost, self.lowest_cost, self.share_done, self.collection.least_class_left_out()]
+            ),
         }
 
     def restore(self, state: Arrays) -> list[Branch]:
         """Take up where the state was told, and return its branches."""
         self.rank = state["rank"].tolist()
-        best_cost, self.lowest_cost, self.share_done = state["numbers"].tolist()
+        best_cost, self.lowest_cost, self.share_done, left_out = state["numbers"].tolist()
+        self.collection.leave_out_class(left_out)
         self.note_best(state["best_row"], best_cost)
         return unpack(state, self.problem, len(self.costs))
 
@@ -298,14 +314,67 @@ class Exploration:
     def walk(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
         """Enumerate depth first; tell whether that was done within the steps, and not stopped.
 
-        Where walks are cut, one without a cap is not done but left to `walks_left`.
+        Without a cap, where walks are cut or this one is long, it is not done but left to `walks_left`.
         """
         whole = Branch(is_open, bound.lower - bound.margin, bound.rows, 1.0)
         plan = Walk(bound.multipliers, self.collection.limit(), 0, 0)
+        if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_WALK:
+            self.walks_left = [replace(whole, walk=replace(plan, n_expected=self.n_expected))]
+            return True
         if max_steps is None and self.cuts_walks:
             self.walks_left = self.cut_walk(whole, plan)
             return True
         return self.walk_pieces(whole, plan, max_steps)
+
+    def walk_next_stage(self, branch: Branch, walk: Walk) -> list[Branch]:
+        """Enumerate up to a cost at which few steps are enough, or all that is left; return what remains to be done."""
+        if walk.above >= self.collection.limit():
+            return []
+        up_to, n_steps = self.next_stage(walk)
+        is_last = up_to == math.inf
+        if not is_last and 2 * n_steps <= MOST_STEPS:  # little is lost if it takes longer than expected
+            before = self.statistics.n_steps
+            if self.walk_pieces(branch, replace(walk, up_to=up_to), int(2 * n_steps)):
+                return [self.after_stage(branch, walk, up_to, self.statistics.n_steps - before)]
+            return [replace(branch, walk=self.after_giving_up(walk))]
+        band = replace(walk, up_to=min(up_to, walk.up_to), n_expected=0.0)
+        rest = [] if is_last else [self.after_stage(branch, walk, up_to, n_steps)]
+        if self.cuts_walks and walk.n_expected > 0:
+            share = branch.share - math.fsum(other.share for other in rest)
+            return rest + [replace(part, share=part.share * share) for part in self.cut_walk(branch, band)]
+        return rest if self.walk_pieces(branch, band) else []
+
+    def next_stage(self, walk: Walk) -> tuple[float, float]:
+        """Return up to which cost the next stage of a walk goes, infinite for the last, and how many steps it may take.
+
+        The steps are taken to grow exponentially with the cost, from those of the last stage to those of the whole.
+        """
+        most = STAGE_SHARE * walk.n_expected
+        best = self.collection.best()
+        if walk.n_expected == 0.0 or 4.0 * walk.n_steps > most:
+            return math.inf, walk.n_expected
+        if walk.n_steps == 0.0:  # all that ties with the best
+            return best + self.asked_for.tolerance, most
+        n_steps = min(max(STAGE_GROWTH * walk.n_steps, FIRST_STEPS), most)
+        grown = math.log(n_steps / walk.n_steps) / math.log(walk.n_expected / walk.n_steps)
+        up_to = walk.above + grown * (min(walk.limit, self.collection.limit()) - walk.above)
+        return (up_to if up_to > walk.above else math.inf), n_steps
+
+    def after_giving_up(self, walk: Walk) -> Walk:
+        """Return a long walk whose next stage goes half as far, or to the end where that was tried a few times."""
+        if walk.n_steps == 0.0 or walk.n_expected > MOST_EXPECTED:
+            return replace(walk, n_steps=walk.n_expected)
+        return replace(walk, n_expected=walk.n_expected**2 / walk.n_steps)  # twice the growth
+
+    def after_stage(self, branch: Branch, walk: Walk, up_to: float, n_steps: float) -> Branch:
+        """Return what is left of a long walk when all is listed up to a cost, which took so many steps."""
+        n_steps, n_expected = max(n_steps, 1.0), walk.n_expected
+        if walk.n_steps > 0.0:  # the steps grow on as they did last, or a little less
+            growth = max(0.0, math.log(n_steps / walk.n_steps)) / (up_to - walk.above)
+            farther = min(walk.limit, self.collection.limit()) - up_to
+            n_expected = max(n_steps, n_steps * math.exp(min(growth * farther, 50.0)) / (2.0 * OVERESTIMATE))
+        left = replace(walk, above=up_to, n_steps=n_steps, n_expected=n_expected)
+        return replace(branch, lower=max(branch.lower, up_to), share=branch.share * (1.0 - STAGE_SHARE), walk=left)
 
     def cut_walk(self, branch: Branch, plan: Walk) -> list[Branch]:
         """Return the parts of a walk, as branches."""
@@ -333,13 +402,16 @@ class Exploration:
             plan.first,
             plan.last or None,
             self.asked_for.n_threads,
-            lambda progress: self.watch("enumeration", progress),
+            lambda progress: self.watch("enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)),
+            plan.above,
+            plan.up_to,
         )
         if result is None:
             self.is_stopped = True
             return False
         is_complete, n_steps, self.share_walked = result
         self.statistics.n_steps += n_steps
+        self.n_expected = n_steps / max(self.share_walked, 1.0 / MOST_PIECES)
         return is_complete
 
     def rounded_order(self, values: Floats) -> Positions:

@@ -5,6 +5,7 @@ pool; elsewhere the pool is another one, so rows travel as recipes, from which t
 a recipe is valid whatever the recipe says: no result rests on what was sent.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,12 +20,21 @@ __all__ = ["Branch", "Walk", "pack", "unpack"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Some pieces of the enumeration of a branch, whose plan is fixed: rows with multipliers, and the limit."""
+    """Some pieces of the enumeration of a branch, whose plan is fixed: rows with multipliers, and the limit.
+
+    Only networks that cost more than `above` and at most `up_to` are wanted: the cheaper ones are listed already. Where
+    `n_expected` steps are expected, the walk is long, and done in stages, each up to a higher cost; the last one took
+    `n_steps`.
+    """
 
     multipliers: Floats
     limit: float
     first: int
     last: int
+    above: float = -math.inf
+    up_to: float = math.inf
+    n_steps: float = 0.0
+    n_expected: float = 0.0
 
 
 @dataclass(eq=False)
@@ -59,6 +69,12 @@ def pack(branches: Sequence[Branch], problem: "_core.SearchProblem") -> Arrays:
         "pieces": np.array(
             [(-1, -1) if walk is None else (walk.first, walk.last) for walk in walks], dtype=np.int64
         ).reshape(-1, 2),
+        "stages": np.array(
+            [
+                (0.0, 0.0, 0.0, 0.0) if walk is None else (walk.above, walk.up_to, walk.n_steps, walk.n_expected)
+                for walk in walks
+            ]
+        ).reshape(-1, 4),
     }
 
 
@@ -70,7 +86,10 @@ def unpack(arrays: Arrays, problem: "_core.SearchProblem", n_candidates: int) ->
     for at, end in enumerate(ends):
         here = slice(end - int(arrays["row_counts"][at]), end)
         first, last = arrays["pieces"][at].tolist()
-        walk = None if first < 0 else Walk(arrays["multipliers"][here], float(arrays["limit"][at]), first, last)
+        walk = None
+        if first >= 0:
+            limit, stage = float(arrays["limit"][at]), arrays["stages"][at].tolist()
+            walk = Walk(arrays["multipliers"][here], limit, first, last, *stage)
         is_open = np.unpackbits(arrays["is_open"][at], count=n_candidates)
         branch = Branch(is_open, float(arrays["lower"][at]), made[arrays["rows"][here]], float(arrays["share"][at]))
         branch.walk = walk

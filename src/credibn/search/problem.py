@@ -189,6 +189,9 @@ class Found:
         What the engine counted, ready for JSON.
     engine : str
         The engine that answered; set where one engine calls another.
+    class_left_out : float
+        The least cost of a network that was left out because a member of its class uses a set that is no candidate;
+        infinite if there is none. Where scores are equivalent, no such class is credible.
     """
 
     choices: NDArray[np.uint32]
@@ -200,6 +203,7 @@ class Found:
     unexplored_bound: float = math.inf
     statistics: Mapping[str, object] = field(default_factory=dict)
     engine: str = ""
+    class_left_out: float = math.inf
 
 
 @dataclass(frozen=True)
