@@ -447,7 +447,7 @@ def test_stopped():
     data = sample_asia()
     with pytest.raises(KeyboardInterrupt):
         exact_posterior(data, progress=lambda stage, fraction: stage != "posterior")
-    with pytest.raises(TimeLimitError, match="time limit struck"):
+    with pytest.raises(TimeLimitError, match="time limit was reached"):
         exact_posterior(data, time_limit=1e-9)
     stages = []
     found = learn(data, progress=lambda stage, fraction: stages.append(stage) or stage != "posterior")

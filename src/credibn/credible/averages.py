@@ -125,7 +125,8 @@ class Averages:
                 "reversible": self.reversible[a, b],
             }
         )
-        return frame.sort_values("absent", kind="stable", ignore_index=True)
+        # Rounding must not tell pairs apart that are joined in all networks.
+        return frame.sort_values("absent", key=lambda absent: absent.round(12), kind="stable", ignore_index=True)
 
     def strength_frame(self) -> DataFrame:
         """Return both directions of each of these pairs, as bnlearn's ``bn.strength`` gives them."""

@@ -66,7 +66,7 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
             joined = 1.0
             forward, backward = (1.0 if backward == 0 else forward), (1.0 if forward == 0 else backward)
         pairs.append(Pair(a, b, joined, forward, backward, min(joined, float(reversible[a, b])), is_in_all))
-    return sorted(pairs, key=lambda pair: (-pair.joined, pair.first, pair.second))
+    return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
 
 
 def _rows_with(result: CredibleSet) -> dict[tuple[int, int], int]:
