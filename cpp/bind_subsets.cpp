@@ -31,7 +31,8 @@ auto with_bounds(const SubsetChoices& subsets, Use&& use) {
 // Returns a bound on what was left out, infinite if nothing was.
 template <int W, class Bounds>
 double search(const Choices<W>& choices, const SubsetChoices& subsets, bool by_class, Collection& collection,
-              std::uint64_t max_bytes, unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
+              std::uint64_t max_bytes, unsigned n_threads, std::optional<double> seconds, const Watch& watch,
+              SearchStatistics& statistics) {
   const Bounds bounds(subsets, n_threads, stage_of(watch, 0.0, 0.5));
   if (bounds.completion(0) == std::numeric_limits<double>::infinity())
     return bounds.completion(0);  // no network at all
@@ -48,20 +49,22 @@ double search(const Choices<W>& choices, const SubsetChoices& subsets, bool by_c
   }
   collection.know(cost + choices.rounding(), row.data());
   SubsetSearch<W, Bounds> listing(choices, subsets, bounds, ranks_along(parents), by_class, collection, max_bytes);
-  return listing.run(n_threads, stage_of(watch, 0.5, 0.5), statistics);
+  return listing.list(n_threads, stage_of(watch, 0.5, 0.5), seconds, statistics);
 }
 
 template <int W>
 double search_width(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const In<std::uint64_t, 2>& masks,
                     const In<std::uint8_t, 1>& is_open, Collection& collection, bool by_class, std::uint64_t max_bytes,
-                    unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
+                    unsigned n_threads, std::optional<double> seconds, const Watch& watch,
+                    SearchStatistics& statistics) {
   const std::size_t n = offsets.shape(0) - 1;
   const Choices<W> choices(int(n), offsets.data(), costs.data(), masks.data(), int(masks.shape(1)));
   const SubsetChoices subsets(choices, is_open.data());
   if (!subsets.is_possible()) throw std::invalid_argument("too many nodes for a search over subsets");
   try {
     return with_bounds(subsets, [&]<class Bounds>(std::type_identity<Bounds>) {
-      return search<W, Bounds>(choices, subsets, by_class, collection, max_bytes, n_threads, watch, statistics);
+      return search<W, Bounds>(choices, subsets, by_class, collection, max_bytes, n_threads, seconds, watch,
+                               statistics);
     });
   } catch (const Stopped&) {
     return -std::numeric_limits<double>::infinity();  // not even the optimum is known
@@ -78,15 +81,16 @@ void check(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs, const
 nb::object search_subsets(const In<std::int64_t, 1>& offsets, const In<double, 1>& costs,
                           const In<std::uint64_t, 2>& masks, const In<std::uint8_t, 1>& is_open, Collection& collection,
                           bool by_class, std::optional<std::uint64_t> max_bytes, unsigned n_threads,
-                          const nb::object& watch) {
+                          std::optional<double> seconds, const nb::object& watch) {
   check(offsets, costs, masks, is_open);
   require_threads(n_threads);
   require_room(collection, offsets.shape(0) - 1, by_class);
+  require(!seconds || *seconds >= 0, "the seconds must not be negative");
   SearchStatistics statistics;
   const auto run = [&](auto search_with) {
     nb::gil_scoped_release release;
     return search_with(offsets, costs, masks, is_open, collection, by_class, max_bytes.value_or(~std::uint64_t(0)),
-                       n_threads, make_watch(watch), statistics);
+                       n_threads, seconds, make_watch(watch), statistics);
   };
   try {
     const double unexplored = masks.shape(1) == 1   ? run(search_width<1>)
@@ -131,7 +135,7 @@ namespace credibn {
 void bind_subsets(nb::module_& module) {
   module.def("search_subsets", &search_subsets, array("offsets"), array("costs"), array("masks"), array("is_open"),
              nb::arg("collection"), nb::arg("by_class"), nb::arg("max_bytes").none(), nb::arg("n_threads"),
-             nb::arg("watch").none());
+             nb::arg("seconds").none(), nb::arg("watch").none());
   module.def("subset_search_size", &subset_search_size, array("offsets"), array("costs"), array("masks"),
              array("is_open"));
 }

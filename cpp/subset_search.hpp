@@ -11,8 +11,14 @@
 // larger rank: the canonical member of a class has no such edge.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "bound_table.hpp"
 #include "recorder.hpp"
@@ -173,7 +179,29 @@ class SubsetSearch {
     for (int v : subsets.nodes) ranks_.push_back(rank_[std::size_t(v)]);
   }
 
-  // No network below the returned cost is missing; infinite unless stopped.
+  // No network below the returned cost is missing; infinite unless stopped. Where the time is limited to some seconds,
+  // networks near the optimum are listed first, then those farther away, so that a stop leaves a list that is complete
+  // up to some epsilon. Each stage repeats the steps of those before, so none follows one that took much of the time.
+  double list(unsigned n_threads, const Watch& watch, std::optional<double> seconds, SearchStatistics& statistics) {
+    const double best = collection_.best(), width = collection_.limit() - best;
+    if (seconds && std::isfinite(width)) {
+      for (const double share : {0.01, 0.3, 0.6}) {
+        const auto begin = std::chrono::steady_clock::now();
+        band_.up_to = best + share * width;
+        const double unexplored = run(n_threads, stage_of(watch, 0.0, 0.0), statistics);
+        if (std::isfinite(unexplored)) return std::max(unexplored, band_.above);
+        if (collection_.limit() <= band_.up_to) return unexplored;  // a quota is full
+        band_.above = band_.up_to;
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+        if (spent.count() > kStageShare * *seconds) break;
+      }
+      band_.up_to = std::numeric_limits<double>::infinity();
+    }
+    return std::max(run(n_threads, watch, statistics), band_.above);
+  }
+
+ private:
+  // The networks of the band; the result as above.
   double run(unsigned n_threads, const Watch& watch, SearchStatistics& statistics) {
     std::vector<std::unique_ptr<Worker>> workers;
     const unsigned n_workers = std::max(1u, n_threads);
@@ -212,8 +240,8 @@ class SubsetSearch {
     }
     return unexplored + base_ - slack_;
   }
+  double limit() const { return std::min(collection_.limit(), band_.up_to); }
 
- private:
   // The beginning of a piece of work: some layers are chosen.
   struct Start {
     Subset placed = 0, layer = 0;
@@ -262,7 +290,7 @@ class SubsetSearch {
   struct Worker {
     Worker(const SubsetSearch& owner, std::uint64_t max_bytes)
         : search(owner),
-          recorder(owner.choices_, owner.index_, owner.by_class_, owner.rank_, owner.collection_),
+          recorder(owner.choices_, owner.index_, owner.by_class_, owner.rank_, owner.collection_, owner.band_),
           bounds(owner.subsets_, owner.bounds_, owner.regrets_, max_bytes),
           parents(std::size_t(owner.subsets_.n)),
           chosen(std::size_t(owner.subsets_.n)),
@@ -283,7 +311,7 @@ class SubsetSearch {
       if (placed == all_of(search.subsets_.n)) return complete();
       Level& level = levels[std::size_t(depth)];
       level.placed = placed;
-      level.room = search.collection_.limit() + search.slack_ - search.base_;
+      level.room = search.limit() + search.slack_ - search.base_;
       level.is_dead_end = true;
       find_open(level, layer, cost);
       extend(level, 0, 0, cost, 0.0, depth, check);
@@ -402,8 +430,10 @@ class SubsetSearch {
   Collection& collection_;
   std::uint64_t max_bytes_;  // for the bounds that the threads remember
   ChoiceIndex<W> index_;
-  double base_;   // what every network costs; all other costs are relative to it
-  double slack_;  // more than the rounding of any sum of costs
+  Band band_;
+  static constexpr double kStageShare = 0.05;  // of the time
+  double base_;                                // what every network costs; all other costs are relative to it
+  double slack_;                               // more than the rounding of any sum of costs
 };
 
 }  // namespace credibn

@@ -188,6 +188,7 @@ class TermTables {
   // The terms of a set with that many configurations; valid until the next trim.
   const TermTable<Number>& of(double configurations) {
     if (!prior_) return entropy_;
+    require_finite(configurations);
     auto& slot = by_configurations_[configurations];
     if (!slot)
       slot = std::make_unique<TermTable<Number>>(
@@ -196,10 +197,16 @@ class TermTables {
   }
   // What F holds beside the sum over cells.
   double constant(double configurations) const {
-    return score_.is_bdeu() ? 0.0 : grid_.round(score_.parameter * configurations);
+    if (score_.is_bdeu()) return 0.0;
+    require_finite(configurations);
+    return grid_.round(score_.parameter * configurations);
   }
 
  private:
+  static void require_finite(double configurations) {
+    if (!std::isfinite(configurations)) throw std::invalid_argument("a parent set has too many configurations");
+  }
+
   static constexpr std::size_t kMostTables = 4096;  // of 8 KiB
   DiscreteScore score_;
   Grid grid_;

@@ -3,6 +3,7 @@
 A new export needs an entry in `CALLS`, or a test fails.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -480,9 +481,9 @@ SEARCH = {
         lambda: (
             candidates()
             | {"is_open": np.ones(5, dtype=np.uint8), "collection": FRESH, "by_class": True}
-            | {"max_bytes": None, "n_threads": 2, "watch": None}
+            | {"max_bytes": None, "n_threads": 2, "seconds": 60.0, "watch": None}
         ),
-        CANDIDATES_REFUSED | {"collection": WRONG_COLLECTIONS, "n_threads": THREADS},
+        CANDIDATES_REFUSED | {"collection": WRONG_COLLECTIONS, "n_threads": THREADS, "seconds": [-1.0, math.nan]},
     ),
     "subset_search_size": Call(
         _core.subset_search_size,

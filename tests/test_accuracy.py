@@ -12,7 +12,7 @@ import exact_costs
 import networks
 import strategies
 from credibn.data import Dataset
-from credibn.errors import DataError, OptionError
+from credibn.errors import DataError, OptionError, TooLargeError
 from credibn.scores import score_parent_sets
 from credibn.search import tolerance_of
 
@@ -102,6 +102,48 @@ def test_skewed_counts_near_the_largest_total_keep_networks_at_the_edge(unit):
     cells = np.indices((2, 2, 2)).reshape(3, 8).astype(np.uint8)
     data = Dataset(tuple("abc"), tuple(cells), ((0, 1),) * 3, counts)
     assert credibn.learn(data, score="bic", epsilon=9978.131303853743, unit=unit).n_networks == 9
+
+
+class Noisy:
+    """A set function with an error that it states."""
+
+    name, columns = "noisy", "discrete"
+
+    def __init__(self, error):
+        self.error = error
+
+    def settings(self):
+        return {}
+
+    def set_costs(self, data, sets):
+        return np.array([float(len(members)) ** 2 for members in sets])
+
+    def set_cost_error(self, data):
+        return self.error
+
+
+def test_scores_serve_no_larger_epsilon_than_they_were_pruned_for():
+    table = score_parent_sets(np.indices((2, 2, 2)).reshape(3, 8).T, score=Noisy(0.01), epsilon=1.0)
+    assert tolerance_of(table) == pytest.approx(0.12)
+    assert credibn.learn(scores=table, epsilon=1.0).complete
+    with pytest.raises(OptionError, match=r"score again with epsilon=1\.1"):
+        credibn.learn(scores=table, epsilon=1.1)
+
+
+@pytest.mark.parametrize("error", [-1.0, float("nan"), float("inf"), 1e308])
+def test_an_impossible_error_of_a_score_is_refused(error):
+    with pytest.raises(DataError, match="'noisy' has a set_cost_error of"):
+        score_parent_sets(np.indices((2, 2, 2)).reshape(3, 8).T, score=Noisy(error))
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bic"])
+def test_more_configurations_than_a_double_holds_are_refused(score):
+    n = 69
+    states = tuple(tuple(range(60_000)) for _ in range(n))
+    data = Dataset(tuple(f"v{v}" for v in range(n)), (np.zeros(1, np.uint16),) * n, states, np.array([1]))
+    required = [(f"v{v}", f"v{n - 1}") for v in range(60)]
+    with pytest.raises(TooLargeError, match="too many configurations"):
+        score_parent_sets(data, score=score, engine="descent", epsilon=1e3, required_edges=required)
 
 
 class RulesOut:

@@ -200,7 +200,18 @@ def test_what_the_listing_remembers_changes_nothing(every_set):
     answers = []
     for max_bytes in (None, 0):
         collection = new_collection(problem)
-        arguments = (problem.offsets, problem.costs, problem.masks, is_open, collection, False, max_bytes, 2, None)
+        arguments = (
+            problem.offsets,
+            problem.costs,
+            problem.masks,
+            is_open,
+            collection,
+            False,
+            max_bytes,
+            2,
+            None,
+            None,
+        )
         assert _core.search_subsets(*arguments)[0] == math.inf
         answers.append([array.tobytes() for array in collection.finish(1, None)[:3]])
     assert answers[0] == answers[1]

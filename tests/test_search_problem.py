@@ -250,3 +250,18 @@ def test_the_watch():
     assert (late("search", 0.0), late.reason) == (False, "time_limit")
     with pytest.raises(ZeroDivisionError):
         Watch(lambda *_: 1 / 0)("search", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "reason"),
+    [
+        ([[(0.0, []), (-1.0, [1])], [(0.0, [])]], "not the parent sets that its reversal needs"),
+        ([[(0.0, []), (-1.0, [1])], [(0.0, []), (-3.0, [0])]], "with another score"),
+    ],
+)
+def test_asserted_equivalence_is_checked_edge_by_edge(candidates, reason):
+    """A class that the table holds in part, or whose members score differently, is never searched as a whole."""
+    table = ScoreTable.from_candidates(["a", "b"], candidates)
+    assert choose_unit(table, "auto", score_equivalent=True) == "networks"
+    with pytest.raises(OptionError, match=reason):
+        choose_unit(table, "classes", score_equivalent=True)

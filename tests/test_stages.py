@@ -231,3 +231,28 @@ def test_a_time_limit_leaves_a_promise_to_users(monkeypatch):
             assert sum(found.rows.scores > found.unexplored_bound) == sum(complete.rows.scores > found.unexplored_bound)
     assert found.complete
     assert n_promises > 0
+
+
+@pytest.mark.parametrize("unit", ["networks", "classes"])
+def test_dynamic_programming_with_a_time_limit_lists_the_nearest_networks_first(unit):
+    """Stopped ever later: nothing above the bound is missing, and the bound falls below the optimum."""
+    data = np.random.default_rng(3).integers(0, 2, (60, 5))
+    options = {"epsilon": EPSILON, "unit": unit, "engine": "dynamic_programming", "n_threads": 1}
+    whole, n_beyond = learn(data, **options), 0
+    for n_calls in range(1, 50):
+        calls = itertools.count()
+
+        def goes_on(stage, _, calls=calls, n_calls=n_calls):
+            return stage != "enumeration" or next(calls) < n_calls
+
+        try:
+            found = learn(data, time_limit=1e6, progress=goes_on, **options)
+        except KeyboardInterrupt:
+            continue  # before a network was found
+        if found.complete:
+            break
+        bound = found.unexplored_bound
+        assert np.count_nonzero(found.rows.scores > bound) == np.count_nonzero(whole.rows.scores > bound)
+        n_beyond += bound < whole.optimal_score - 1.0
+    assert found.rows.scores.tolist() == whole.rows.scores.tolist()
+    assert n_beyond > 0

@@ -133,6 +133,7 @@ def search_subsets(
     by_class: bool,
     max_bytes: int | None,
     n_threads: int,
+    seconds: float | None,
     watch: Callable[[float], bool] | None,
 ) -> tuple[float, dict[str, int]]: ...
 def subset_search_size(

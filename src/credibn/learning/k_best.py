@@ -159,8 +159,10 @@ def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
         count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes
         if count >= k:
             covered = answer.optimal_score - _score_of(answer.rows, kind, k) + tolerance_of(table) <= gap
-            if covered or gap >= run.source.largest_epsilon or run.source.lists_everything(table, gap):
+            if covered or run.source.lists_everything(table, gap):
                 return answer, None
+            if gap >= run.source.largest_epsilon:  # more may tie with the last than the scores can tell
+                return answer, "score_table"
         elif answer.found.is_cut:
             return answer, "memory_limit"
         elif run.source.lists_everything(table, gap):

@@ -15,14 +15,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from credibn import _core
 from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import CredibnError, OptionError, TooLargeError
 from credibn.memory import MemoryGuard, limit_and_fix, usable_bytes
 from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
@@ -349,10 +349,18 @@ def _plan(problem: ScoringProblem) -> tuple[list[int], float | None]:
     try:
         limits, tolerance = _core.plan_scoring(**core_arguments(problem))
         return limits.tolist(), tolerance
-    except ValueError as error:  # sums that no double holds; everything else was checked before
-        raise TooLargeError(
-            f"these scores cannot be computed ({error}); require fewer parents, or use smaller terms of the prior"
-        ) from error
+    except ValueError as error:
+        _refuse_infinite(problem, error)
+
+
+def _refuse_infinite(problem: ScoringProblem, error: ValueError) -> NoReturn:
+    """Say what to do where the core meets a number that no double holds; raise other errors again."""
+    if isinstance(error, CredibnError) or not isinstance(problem.score, DiscreteScore):
+        raise error
+    raise TooLargeError(
+        f"these scores cannot be computed ({error}); require fewer parents, set max_parents, or use smaller terms of "
+        "the prior"
+    ) from error
 
 
 def _choose_engine(problem: ScoringProblem, engine: str, n_sets: int) -> str:
@@ -400,12 +408,15 @@ def _run(
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
-    if workbench is None or workbench.is_embedded:
-        found = _score_here(problem, estimate, n_threads, watch, rules)
-    else:
-        found = score_in_pieces(
-            problem, estimate.engine, workbench, rules, n_threads, watch, time_left, estimate.tolerance
-        )
+    try:
+        if workbench is None or workbench.is_embedded:
+            found = _score_here(problem, estimate, n_threads, watch, rules)
+        else:
+            found = score_in_pieces(
+                problem, estimate.engine, workbench, rules, n_threads, watch, time_left, estimate.tolerance
+            )
+    except ValueError as error:
+        _refuse_infinite(problem, error)
     if is_short:
         raise TooLargeError(
             f"scoring took most of the memory there is: {limit_and_fix()}, or lower epsilon or bayes_factor, or set "

@@ -83,8 +83,7 @@ def prune_sets(
     largest = int(limits.max()) + 1
     magnitude = max(1.0, float(np.abs(set_costs).max()))
     step = _grid_step((magnitude + float(np.abs(problem.edge_costs).sum(axis=0).max())) * problem.n_searched)
-    of_score = getattr(score, "set_cost_error", None)
-    error = float(of_score(problem.data)) if of_score is not None else _SET_COST_ERROR * magnitude
+    error = _set_cost_error(problem, score, magnitude)
     cost_error = 2 * error + (1 + np.count_nonzero(problem.edge_costs, axis=0).max() / 2) * step
     tolerance = max(_LEAST_TOLERANCE, 2 * problem.n_searched * cost_error)
     floors, size_penalties = _bounds(problem, score, largest)
@@ -104,6 +103,20 @@ def prune_sets(
         watch=watch,
     )
     return None if found is None else Scored(found, tolerance)
+
+
+def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) -> float:
+    """Return how far F may be off, as the score says or else relative to the largest F."""
+    of_score = getattr(score, "set_cost_error", None)
+    if of_score is None:
+        return _SET_COST_ERROR * magnitude
+    error = float(of_score(problem.data))
+    if not 0 <= error <= magnitude:
+        raise DataError(
+            f"score {score.name!r} has a set_cost_error of {error:.6g}, and its largest |F| is {magnitude:.6g}; the "
+            "error must be 0 or more and below that: compute F more exactly, or return a bound that holds"
+        )
+    return error
 
 
 def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:

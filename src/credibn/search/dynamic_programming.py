@@ -81,6 +81,7 @@ def search_subsets(
         problem.unit == "classes",
         _bytes_to_remember(problem, is_open),
         problem.n_threads,
+        problem.seconds_left(),
         lambda fraction: problem.watch("enumeration", fraction),
     )
 

@@ -17,6 +17,7 @@ again with compensation
 """
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -50,6 +51,8 @@ Unit = Literal["classes", "networks"]
 FINISHING = ("sorting", "grouping")
 """The stages in which what was found is put in order. A stop leaves out the worst part of it, not all."""
 _LEAST_TOLERANCE = 1e-12
+_EPSILON_ROUNDING = 1e-14
+"""An epsilon may have been computed in another way, as a logarithm of the Bayes factor; pruning allows for more."""
 _MOST_VARIABLES = 255
 
 
@@ -308,6 +311,41 @@ def _obstacle_to_classes(table: ScoreTable, score_equivalent: bool | None) -> st
         return "equivalent networks may score differently under this score or prior"
     if table.provenance.get("constraints"):
         return "the constraints may allow some members of a class and not others"
+    if known is None or table.epsilon is None:
+        return _broken_reversal(table)
+    return None
+
+
+def _broken_reversal(table: ScoreTable) -> str | None:
+    """Return why a table of unknown origin may hold a class in part: a covered edge that cannot be reversed.
+
+    Reversing covered edges leads from any member of a class to all others (Chickering 1995). An edge u -> v is covered
+    when v has the parents P + u and u has the parents P; its reversal gives u the parents P + v and v the parents P. If
+    the table lists both of these wherever it lists the first two, with the same sum, every class is listed as a whole
+    and its members score the same.
+    """
+    masks = [sum(int(word) << 64 * k for k, word in enumerate(row)) for row in table.masks.tolist()]
+    scores: list[dict[int, float]] = []
+    for first, last in itertools.pairwise(table.offsets.tolist()):
+        scores.append(dict(zip(masks[first:last], table.scores[first:last].tolist(), strict=True)))
+    tolerance = tolerance_of(table)
+    for v, of_v in enumerate(scores):
+        for mask, score in of_v.items():
+            for u in range(table.n_variables):
+                rest = mask & ~(1 << u)
+                if rest == mask or rest not in scores[u]:
+                    continue
+                reversed_u, reversed_v = scores[u].get(rest | 1 << v), of_v.get(rest)
+                if reversed_u is None or reversed_v is None:
+                    return (
+                        f"the scores list an edge {table.names[u]!r} -> {table.names[v]!r} that could be reversed, but "
+                        "not the parent sets that its reversal needs"
+                    )
+                if abs(score + scores[u][rest] - reversed_u - reversed_v) > tolerance:
+                    return (
+                        f"reversing the edge {table.names[u]!r} -> {table.names[v]!r} leads to an equivalent network "
+                        "with another score"
+                    )
     return None
 
 
@@ -347,7 +385,7 @@ def make_problem(
             "columns included: choose the columns of interest first"
         )
     known = table.epsilon
-    if known is not None and epsilon > known + tolerance_of(table):
+    if known is not None and epsilon > known * (1 + _EPSILON_ROUNDING):
         raise OptionError(
             f"epsilon is {epsilon:.6g}, but these scores were pruned for networks within {known:.6g} of the best; "
             f"score again with epsilon={epsilon:.6g} or more, or ask for at most epsilon={known:.6g}"
