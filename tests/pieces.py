@@ -26,6 +26,10 @@ def refuse_three(common, piece, goes_on):
     return double(common, piece, goes_on)
 
 
+def run_out_of_memory(common, piece, goes_on):
+    raise MemoryError("no 8 GiB")
+
+
 def die(common, piece, goes_on):
     """End the worker process at once, unless the piece is the first."""
     if piece > 0:

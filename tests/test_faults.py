@@ -80,7 +80,7 @@ def test_a_search_completes_without_its_checkpoint(tmp_path, faulty, monkeypatch
     monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0")
     disk = faulty(number, lambda path: "checkpoint" in path)
     with pytest.warns(
-        CredibnWarning, match=rf"checkpoint cannot be written \(.*{reason}.*\); the run continues"
+        CredibnWarning, match=rf"checkpoint cannot be written \(.*{reason}.*\)\. The result does not need it"
     ) as told:
         found = learn(sample_asia(), bayes_factor=3, engine=engine, checkpoint=tmp_path / "checkpoint")
     assert (found.n_networks, found.complete) == (SETS_OF_ASIA, True)
@@ -97,7 +97,7 @@ def test_a_folder_that_vanishes_is_made_again_or_done_without(tmp_path):
     assert bench.was_begun
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "out").write_text("a file where the folder was")
-    with pytest.warns(CredibnWarning, match="the run continues without it"):
+    with pytest.warns(CredibnWarning, match="The result does not need it"):
         done = list(bench.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
     assert sorted(int(arrays["double"][0]) for _, arrays in done) == [0, 2, 4]
     bench.forget()
@@ -116,6 +116,34 @@ def test_what_was_written_before_a_fault_still_serves(tmp_path, faulty):
     list(again.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
     assert len(list(calls.iterdir())) == 3, "each was done once"
     again.forget()
+
+
+def test_what_is_said_of_a_checkpoint_that_fails_at_the_end_is_true(tmp_path, faulty):
+    """No run continues then."""
+    faulty(errno.ENOSPC, lambda path: True)
+    bench = Workbench(folder=tmp_path / "checkpoint")
+    bench.keep("test", "q", "state", {"a": np.arange(3)})
+    bench.seconds_before_keeping = 0.0
+    with pytest.warns(CredibnWarning) as told:
+        bench.close()
+    assert [str(one.message) for one in told] == [
+        f"the checkpoint in {tmp_path / 'checkpoint'} cannot be written (the disk is full). The result does not need "
+        "it, but a run that resumes starts from what was written before. To have a checkpoint, start again with a "
+        "folder that can be written"
+    ]
+
+
+@pytest.mark.parametrize("error", [MemoryError("no 8 GiB"), MemoryError()], ids=["text", "none"])
+def test_too_little_memory_for_a_checkpoint_costs_the_checkpoint_alone(tmp_path, monkeypatch, error):
+    def fail(*arguments, **named):
+        raise error
+
+    monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0")
+    monkeypatch.setattr("numpy.savez", fail)
+    reason = str(error) or "too little memory"
+    with pytest.warns(CredibnWarning, match=rf"checkpoint cannot be written \({reason}\)"):
+        found = learn(sample_asia(), bayes_factor=3, checkpoint=tmp_path / "checkpoint")
+    assert (found.n_networks, found.complete) == (SETS_OF_ASIA, True)
 
 
 def test_a_lost_worker_and_a_full_disk(tmp_path, faulty):

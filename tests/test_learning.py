@@ -378,7 +378,10 @@ class OutOfMemory(BruteForce):
 
 def test_memory_limit(engine, tied, monkeypatch):
     monkeypatch.setitem(ENGINES, "out_of_memory", OutOfMemory())
-    with pytest.raises(TooLargeError, match="raise memory_limit"):
+    with pytest.raises(
+        TooLargeError,
+        match=r"out of memory \(the memory quota is full\): the .*; or lower epsilon, or set max_net",
+    ):
         learn(tied, engine="out_of_memory")
     with pytest.raises(
         TooLargeError, match=r"needs about 384 bytes, above the memory limit of 1 byte; raise memory_limit"

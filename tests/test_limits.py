@@ -20,6 +20,7 @@ from credibn.credible.rows import Rows, group, masks_of
 from credibn.data.sources import reading_until, workspace
 from credibn.errors import CredibnWarning, TimeLimitError, TooLargeError
 from credibn.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
+from credibn.report.learning_page import write_learning_page
 from credibn.search import ENGINES, Tally, exploration, make_problem
 from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import search_subsets
@@ -676,6 +677,10 @@ def test_duckdb_takes_no_more_threads_than_there_is_address_space_for(monkeypatc
     ("error", "what"),
     [
         (MemoryError("Unable to allocate 8 GiB"), "too little memory for this work (Unable to allocate 8 GiB): "),
+        (
+            ImportError("libX.so.6: failed to map segment from shared object"),
+            "too little memory for this work (libX.so.6: failed to map segment from shared object): ",
+        ),
         (RuntimeError("can't start new thread"), "too few threads, for this work (can't start new thread): "),
     ],
 )
@@ -700,6 +705,15 @@ def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
     with pytest.raises(TooLargeError, match=r"there is too little memory to read data \(no thread\): the .*; "):
         read_data(np.zeros((3, 2), dtype=int))
     monkeypatch.undo()
-    monkeypatch.setattr("credibn.data.sources.available_bytes", lambda: 10 << 20)
+    monkeypatch.setattr("credibn.memory.available_bytes", lambda: 10 << 20)
     with pytest.raises(TooLargeError, match=r"10.0 MiB are left, and 64.0 MiB are needed"):
         read_data(np.zeros((3, 2), dtype=int))
+
+
+def test_a_report_for_which_there_is_too_little_memory_is_an_error_of_ours(monkeypatch, tmp_path):
+    """The libraries for figures would end the process."""
+    found = learn(np.random.default_rng(2).integers(0, 2, (50, 4)))
+    monkeypatch.setattr("credibn.memory.available_bytes", lambda: 10 << 20)
+    with pytest.raises(TooLargeError, match=r"work \(10.0 MiB are left, and 64.0 MiB are needed\): the "):
+        write_learning_page(found, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
 
+import duckdb
 import numpy as np
 import pyarrow.csv
 import pytest
@@ -24,6 +25,7 @@ from credibn import (
     ScoreTable,
     _core,
     exact_posterior,
+    k_best_classes,
     k_best_networks,
     learn,
     read_data,
@@ -578,6 +580,68 @@ def test_scores_that_were_pruned_too_much_tell_no_share():
     with pytest.warns(CredibnWarning, match="do not say for which epsilon"):
         found = learn(unknown)
     assert found.share_statement.endswith("of all networks made of the parent sets given.")
+
+
+NO_MEMORY = [
+    duckdb.OutOfMemoryException("Allocation failure"),  # what a failed allocation in the core arrives as
+    MemoryError("no 8 GiB"),
+    RuntimeError("can't start new thread"),
+]
+
+
+def failing(error):
+    def fail(*arguments, **named):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("error", NO_MEMORY, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("call", [learn, k_best_classes], ids=lambda call: call.__name__)
+def test_too_little_memory_for_the_share_costs_the_share_alone(error, call, monkeypatch, tmp_path):
+    expected = call(sample_asia(), posterior_share=False)
+    monkeypatch.setattr("credibn._core.sum_networks", failing(error))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = call(sample_asia(), checkpoint=tmp_path / "checkpoint")
+    assert (found.n_networks, found.complete, found.posterior_share) == (expected.n_networks, expected.complete, None)
+    assert not (tmp_path / "checkpoint").exists()
+    with pytest.warns(CredibnWarning, match=rf"the share of the posterior is unknown: there is .* \({error}\): the "):
+        found = call(sample_asia(), posterior_share=True)
+    assert (found.n_networks, found.complete, found.posterior_share) == (expected.n_networks, expected.complete, None)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY[:2], ids=lambda error: type(error).__name__)
+def test_too_little_memory_to_score_for_the_share_costs_the_share_alone(error, monkeypatch):
+    """It takes more parent sets than the search."""
+    score = _core.score_discrete
+
+    def score_once(*arguments, **named):
+        monkeypatch.setattr("credibn._core.score_discrete", failing(error))
+        return score(*arguments, **named)
+
+    monkeypatch.setattr("credibn._core.score_discrete", score_once)
+    found = learn(sample_asia(), bayes_factor=3)
+    assert (found.n_networks, found.complete, found.posterior_share) == (9, True, None)
+
+
+@pytest.mark.parametrize("error", NO_MEMORY, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        ("score_discrete", score_parent_sets),
+        ("score_discrete", learn),
+        ("search_subsets", lambda data: learn(data, engine="dynamic_programming")),
+        ("row_scores", learn),
+        ("sum_networks", exact_posterior),
+        ("average_structure", lambda data: learn(data).edge_probabilities()),
+        ("average_ancestors", lambda data: learn(data).ancestor_probabilities()),
+    ],
+)
+def test_too_little_memory_in_the_core_is_an_error_of_ours(function, call, error, monkeypatch):
+    monkeypatch.setattr(f"credibn._core.{function}", failing(error))
+    with pytest.raises(TooLargeError, match=str(error)):
+        call(sample_asia())
 
 
 def test_searched_nodes_are_those_with_a_possible_edge():

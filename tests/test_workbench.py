@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pieces
-from credibn.errors import DataError, OptionError, WorkerError
+from credibn.errors import DataError, OptionError, TooLargeError, WorkerError
 from credibn.work import OutOfTime, Stopped, Workbench, cut_evenly
 
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
@@ -500,18 +500,107 @@ def finished(value):
 @pytest.mark.parametrize("value", [None, 5, "done", {"double": 1}])
 def test_an_executor_that_returns_no_future_is_named(value):
     with pytest.raises(
-        WorkerError, match=r"submit of the executor Returning gave .*; it must give a future with add_d"
+        WorkerError, match=r"the executor Returning returned .* instead of a future with add_done_callback, result and"
     ) as caught:
         doubles(Workbench(Returning(value)))
     assert repr(value) in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [5, "done", [1, 2], {"double": 1}, {1: np.zeros(1)}])
-def test_an_executor_whose_futures_give_something_else_is_named(value):
-    with pytest.raises(
-        WorkerError, match=r"a future of the executor Returning gave .*; it must give what the function"
-    ):
-        doubles(Workbench(Returning(finished(value))))
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+def test_an_executor_that_returns_what_has_no_text_is_named():
+    with pytest.raises(WorkerError, match=r"the executor Returning returned <Unprintable .* \(Unprintable\) instead"):
+        doubles(Workbench(Returning(Unprintable())))
+    with pytest.raises(OptionError, match=r"executor is <Unprintable .*; give an object with a method submit"):
+        Workbench(Unprintable())
+
+
+NONSENSE = [
+    None,  # no time limit was set
+    5,
+    "done",
+    [1, 2],
+    {},
+    {"double": 1},
+    {1: np.zeros(1)},
+    {"double": np.array([np.nan])},
+    {"double": np.array(["text"])},
+    ("seal", None),
+    ("seal", {}),
+    ("seal", {"double": np.array([object()])}),
+    (np.zeros(2), {}),
+    Unprintable(),
+]
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("time_left", [None, 60.0])
+def test_an_executor_whose_futures_give_something_else_is_named(value, time_left):
+    bench = Workbench(Returning(finished(value)))
+    with pytest.raises(WorkerError, match=r"the executor Returning returned .* instead of the task's result: fix the"):
+        list(bench.do("test", "q", pieces.double, 0, PIECES, always, time_left))
+
+
+class Tampering(Immediate):
+    """An executor that changes what the function returned."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def submit(self, function, *arguments):
+        future = Immediate.submit(self, function, *arguments)
+        return finished(self.change(future.result()))
+
+
+def changing(change):
+    """What changes the arrays inside whatever the function returned."""
+
+    def go_into(value):
+        if isinstance(value, tuple):
+            return tuple(go_into(part) for part in value)
+        return change(dict(value)) if isinstance(value, dict) else value
+
+    return go_into
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: {name: array[:-1] for name, array in arrays.items()},
+        lambda arrays: {name: array + 1 for name, array in arrays.items()},
+        lambda arrays: {name: array.astype(np.float32) for name, array in arrays.items()},
+        lambda arrays: {name: array[np.newaxis] for name, array in arrays.items()},
+        lambda arrays: {f"{name}s": array for name, array in arrays.items()},
+        lambda arrays: {"double": arrays["double"]},
+        lambda arrays: None,
+    ],
+    ids=["cut", "changed", "converted", "reshaped", "renamed", "left out", "none"],
+)
+def test_a_result_that_was_changed_on_the_way_is_refused(change):
+    with pytest.raises(WorkerError, match=r"the executor Tampering returned .* instead of the task's result"):
+        doubles(Workbench(Tampering(changing(change))))
+
+
+def test_the_result_of_another_task_is_refused():
+    returned = []
+    executor = Tampering(lambda value: returned.append(value) or returned[0])
+    with pytest.raises(WorkerError, match="returned arrays of another task, or changed ones, instead of the task's"):
+        doubles(Workbench(executor))
+
+
+def test_a_copy_of_a_result_with_the_names_in_another_order_is_the_result():
+    def copied(arrays):
+        return {name: arrays[name].copy(order="F") for name in reversed(arrays)}
+
+    assert doubles(Workbench(Tampering(changing(copied))), common=1) == EXPECTED
+
+
+def test_a_worker_without_memory_names_its_own_limit(processes):
+    with pytest.raises(TooLargeError, match=r"too little memory for this work \(no 8 GiB\): the "):
+        doubles(Workbench(processes), work=pieces.run_out_of_memory)
 
 
 def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch):

@@ -21,7 +21,9 @@ __all__ = [
     "MemoryGuard",
     "available_bytes",
     "explaining_shortage",
+    "is_out_of_memory",
     "limit_and_fix",
+    "need_room_for_libraries",
     "resident_bytes",
     "room_for_threads",
     "total_bytes",
@@ -32,6 +34,8 @@ SHARE = 0.8
 """Of the memory that this process has or could have, the most that it plans to use."""
 _LIBRARIES = 128 << 20
 """Bytes for the interpreter and libraries that load on the way: they are not counted against a limit."""
+_LEAST_TO_LOAD = 64 << 20
+"""Bytes that must be left where DuckDB starts or the libraries for figures load: with less they end the process."""
 _LEAST_LEFT = 0.02
 """Of all memory; when less is left, whoever has it, the system is about to end a process."""
 _SECONDS_BETWEEN_MEASUREMENTS = 0.1
@@ -96,6 +100,34 @@ def limit_and_fix(root: Path = _ROOT) -> str:
     return min(limits)[1]
 
 
+def need_room_for_libraries() -> None:
+    """Refuse to load libraries that would end the process because an allocation fails.
+
+    Raises
+    ------
+    MemoryError
+    """
+    left = available_bytes()
+    if left < _LEAST_TO_LOAD:
+        raise MemoryError(f"{byte_text(left)} are left, and {byte_text(_LEAST_TO_LOAD)} are needed")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the error says that memory could not be had.
+
+    Once DuckDB is loaded, a failed allocation in the compiled core arrives as DuckDB's error, which translates
+    ``std::bad_alloc`` for all modules.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> [is_out_of_memory(error) for error in (MemoryError(), duckdb.OutOfMemoryException(), ValueError())]
+    [True, True, False]
+    """
+    is_unloadable = isinstance(error, ImportError) and "failed to map segment" in str(error)  # of a library
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException" or is_unloadable
+
+
 @contextmanager
 def explaining_shortage() -> Iterator[None]:
     """Turn the failure to get memory, or a thread, into an error that names the limit and says what to do.
@@ -107,8 +139,7 @@ def explaining_shortage() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # DuckDB's error also comes from the compiled core: the two share what allocates memory in C++.
-        is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"
+        is_memory = is_out_of_memory(error)
         is_thread = isinstance(error, RuntimeError) and any(text in str(error) for text in _NO_THREAD)
         if not (is_memory or is_thread):
             raise

@@ -20,6 +20,7 @@ from credibn import _core
 from credibn.averaging import ParentSetProbabilities
 from credibn.copying import rebuilt_from_fields
 from credibn.credible.weights import WeightedRows
+from credibn.memory import explaining_shortage
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
@@ -60,7 +61,8 @@ class Averages:
         NDArray[np.int64],
         NDArray[np.float64],
     ]:
-        nodes, masks, probabilities, *rest = _core.average_structure(*self._arrays)
+        with explaining_shortage():
+            nodes, masks, probabilities, *rest = _core.average_structure(*self._arrays)
         return ParentSetProbabilities(self.names, nodes, masks, probabilities), *rest  # type: ignore[return-value]
 
     @property
@@ -93,7 +95,8 @@ class Averages:
     @cached_property
     def ancestors(self) -> NDArray[np.float64]:
         """The probability of a directed path, rows ancestors and columns descendants."""
-        return _core.average_ancestors(*self._arrays)
+        with explaining_shortage():
+            return _core.average_ancestors(*self._arrays)
 
     def v_structure_frame(self) -> DataFrame:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""

@@ -24,15 +24,12 @@ from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
-from credibn.memory import available_bytes, limit_and_fix, room_for_threads, usable_bytes
-from credibn.words import byte_text
+from credibn.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 
 __all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
 
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
-_LEAST_LEFT = 64 << 20
-"""Bytes that can still be had; with less, DuckDB does not even start, or ends the process."""
 _SECONDS_BETWEEN_INTERRUPTS = 0.1
 _deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
@@ -146,7 +143,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
                 yield connection
         except duckdb.InterruptException as error:
             raise TimeLimitError(
-                "the time limit struck while the data were read, so nothing exact can be said; raise time_limit"
+                "the time limit was reached while the data were read, so nothing exact can be said; raise time_limit"
             ) from error
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise TooLargeError(
@@ -180,8 +177,7 @@ def _connect(folder: str) -> duckdb.DuckDBPyConnection:
     if math.isfinite(limit):
         config["memory_limit"] = f"{max(_LEAST_MEBIBYTES, int(limit / 2**20))}MiB"
     try:
-        if available_bytes() < _LEAST_LEFT:
-            raise MemoryError(f"{byte_text(available_bytes())} are left, and {byte_text(_LEAST_LEFT)} are needed")
+        need_room_for_libraries()
         return duckdb.connect(":memory:", config=config)
     except (duckdb.Error, MemoryError, RuntimeError) as error:
         raise TooLargeError(f"there is too little memory to read data ({shorten(error)}): {limit_and_fix()}") from error

@@ -72,7 +72,7 @@ def learn(
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
         Whether to compute which share of the posterior probability of all networks the set holds, see
-        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit struck first.
+        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit is reached first.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional
@@ -104,7 +104,7 @@ def learn(
     Raises
     ------
     DataError, OptionError, FileFormatError, TooLargeError
-        Also where ``posterior_share=True`` cannot be had.
+        Also where ``posterior_share=True`` cannot be had, unless for too little memory after the search.
     TimeLimitError
         When the time limit struck before any network was found.
     KeyboardInterrupt
@@ -113,7 +113,8 @@ def learn(
     Warns
     -----
     CredibnWarning
-        When scores do not say for which epsilon they were pruned.
+        When scores do not say for which epsilon they were pruned; when there is too little memory for the share that
+        ``posterior_share=True`` asks for.
 
     Examples
     --------

@@ -1,14 +1,16 @@
 """The posterior of all networks from data, and what a credible set needs of it: the total mass."""
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
-from credibn.errors import CredibnError, OptionError, TimeLimitError, TooLargeError
+from credibn.errors import CredibnError, CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.options import Edges, Progress, as_lists, resolve_bytes, resolve_seconds
 from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.memory import explaining_shortage
 from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
@@ -72,7 +74,7 @@ def exact_posterior(
     ------
     DataError, OptionError, FileFormatError, TooLargeError
     TimeLimitError
-        When the time limit struck: a partial sum means nothing.
+        When the time limit was reached: a partial sum means nothing.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False.
 
@@ -104,18 +106,19 @@ def exact_posterior(
         "max_parents": max_parents,
         "prior": prior,
     }
-    source = open_source(
-        data,
-        scores,
-        scoring={name: as_lists(value) for name, value in scoring.items()},
-        reading=read_options,
-        watch=watch,
-        clock=clock,
-        n_threads=threads,
-        max_bytes=max_bytes,
-        bench=Workbench(executor, threads),
-    )
-    return _posterior(source, marginals, watch, clock, max_bytes)
+    with explaining_shortage():
+        source = open_source(
+            data,
+            scores,
+            scoring={name: as_lists(value) for name, value in scoring.items()},
+            reading=read_options,
+            watch=watch,
+            clock=clock,
+            n_threads=threads,
+            max_bytes=max_bytes,
+            bench=Workbench(executor, threads),
+        )
+        return _posterior(source, marginals, watch, clock, max_bytes)
 
 
 def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock, max_bytes: int | None) -> Posterior:
@@ -132,7 +135,7 @@ def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock,
     except KeyboardInterrupt:
         if watch.reason == "time_limit":
             raise TimeLimitError(
-                "the time limit struck during the sum over all networks, and a partial sum means nothing; raise "
+                "the time limit was reached during the sum over all networks, and a partial sum means nothing; raise "
                 "time_limit or use fewer variables"
             ) from None
         if watch.reason == "memory_limit":
@@ -151,19 +154,31 @@ def find_log_total_mass(
 ) -> float | None:
     """Return the log of the sum of exp(score) over all networks, or None where it is not wanted or cannot be had.
 
+    It comes after the search, so a limit of time or memory costs the share alone, never the networks found.
+
     Raises
     ------
-    TooLargeError, OptionError
-        When it is wanted and there are too many variables, or the scores given were pruned too much.
+    OptionError
+        When it is wanted and the scores given were pruned too much.
+
+    Warns
+    -----
+    CredibnWarning
+        When it is wanted and there is too little memory.
     """
     if wanted is False or watch.reason is not None:
         return None
-    if wanted is None and not _is_cheap(source):
-        return None
     try:
-        found = _posterior(source, False, watch, clock, max_bytes)
+        with explaining_shortage():
+            if wanted is None and not _is_cheap(source):
+                return None
+            found = _posterior(source, False, watch, clock, max_bytes)
     except (TimeLimitError, KeyboardInterrupt):
-        return None  # the networks found are worth more than their share
+        return None
+    except TooLargeError as error:
+        if wanted:
+            warnings.warn(f"the share of the posterior is unknown: {error}", CredibnWarning, stacklevel=4)
+        return None
     except CredibnError:
         if wanted is None:
             return None

@@ -25,6 +25,7 @@ from credibn.learning.options import (
     resolve_seconds,
 )
 from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.memory import explaining_shortage
 from credibn.posterior import estimate_posterior
 from credibn.release import release
 from credibn.scores import ScoreTable
@@ -299,9 +300,16 @@ def why_stopped(run: Run, found: Found) -> str | None:
 
 @contextmanager
 def releasing(bench: Workbench, is_ours: bool) -> Iterator[None]:
-    """Let go of the folder when something goes wrong: the same call may come again at once."""
+    """Let go of the folder when something goes wrong: the same call may come again at once.
+
+    Raises
+    ------
+    TooLargeError
+        Where memory, or a thread, could not be had.
+    """
     try:
-        yield
+        with explaining_shortage():
+            yield
     except BaseException:
         if is_ours:
             bench.close()

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from credibn.credible import CredibleSet
 from credibn.credible.figures import figure_svg, gap_curve, networks_within
 from credibn.data import Dataset
+from credibn.memory import explaining_shortage, need_room_for_libraries
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, repeating_call
@@ -34,6 +35,7 @@ _NUMBERS_IN_CELLS = 12
 _SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
 
 
+@explaining_shortage()
 def write_learning_page(
     result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None, seconds: float | None = None
 ) -> None:
@@ -55,6 +57,8 @@ def write_learning_page(
     ------
     OptionError
         When the result belongs to other data, or the file cannot be written.
+    TooLargeError
+        When there is too little memory for the page.
 
     Examples
     --------
@@ -71,6 +75,7 @@ def write_learning_page(
     """
     if data is not None:
         check_same_data(data, result.score_table)
+    need_room_for_libraries()
     deadline = None if seconds is None else time.perf_counter() + seconds
     classes, curve, within = best_classes(result), _curve(result), networks_within(result)
     # Last, since they take whatever time is left.

@@ -23,7 +23,7 @@ from credibn import _core
 from credibn.checks import whole_number
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, OptionError, TooLargeError
-from credibn.memory import MemoryGuard, limit_and_fix, usable_bytes
+from credibn.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
 from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
@@ -171,12 +171,13 @@ def score_on(
     **options
         As for `score_parent_sets`.
     """
-    problem = _make_problem(data, **options)
-    estimate = _estimate(problem, engine)
-    found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
-    nodes, scores, masks = problem.widen(found.candidates)
-    provenance = _provenance(problem, options.get("prior"), estimate) | {"tolerance": found.tolerance}
-    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
+    with explaining_shortage():
+        problem = _make_problem(data, **options)
+        estimate = _estimate(problem, engine)
+        found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
+        nodes, scores, masks = problem.widen(found.candidates)
+        provenance = _provenance(problem, options.get("prior"), estimate) | {"tolerance": found.tolerance}
+        return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
 @dataclass(frozen=True)

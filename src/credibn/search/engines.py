@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.errors import OptionError, TooLargeError
+from credibn.memory import is_out_of_memory, limit_and_fix
 from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
@@ -132,9 +133,11 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
     """
     try:
         found = engine.search(problem)
-    except MemoryError as error:
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
         raise TooLargeError(
-            f"{engine.name} ran out of memory ({error}); raise memory_limit, lower epsilon or set max_networks"
+            f"{engine.name} ran out of memory ({error}): {limit_and_fix()}; or lower epsilon, or set max_networks"
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices, problem.n_threads)

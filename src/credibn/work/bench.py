@@ -8,8 +8,10 @@ An executor is any object with ``submit(function, *arguments)`` that returns a f
 ``result`` and ``cancel``: those of `concurrent.futures`, loky, Dask's ``Client.get_executor()``, ``mpi4py.futures``.
 """
 
+import hashlib
 import os
 import queue
+import reprlib
 import secrets
 import threading
 import time
@@ -24,7 +26,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credibn.atomic import why_unwritable
-from credibn.errors import CredibnWarning, OptionError, WorkerError
+from credibn.errors import CredibnError, CredibnWarning, OptionError, WorkerError
+from credibn.memory import explaining_shortage
 from credibn.work.folder import Arrays, KeptFolder, digest_of
 
 __all__ = ["GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned"]
@@ -93,8 +96,8 @@ class Workbench:
             executor = executor.get_executor()  # a Dask client
         if executor is not None and not callable(getattr(executor, "submit", None)):
             raise OptionError(
-                f"executor is {executor!r:.80}; give an object with a method submit, such as a ProcessPoolExecutor or "
-                "the answer of Dask's Client.get_executor()"
+                f"executor is {_shown(executor)}; give an object with a method submit, such as a ProcessPoolExecutor "
+                "or the answer of Dask's Client.get_executor()"
             )
         self.seconds_before_keeping = _seconds_before_keeping()
         self.seconds_per_row = 0.0
@@ -179,7 +182,8 @@ class Workbench:
         OutOfTime
             When `time_left` has passed in a worker, likewise.
         WorkerError
-            When the executor has lost a worker and does not try again by itself.
+            When the executor has lost a worker and does not try again by itself, or returns anything but the result of
+            the task.
         Exception
             What a piece raised, as it is.
         """
@@ -263,8 +267,8 @@ class Workbench:
     def _write(self, batch: "_Batch | None" = None) -> None:
         """Write all states, the pieces of stages that are over, and those of the batch at hand.
 
-        Where that fails, the run continues without: what it finds is worth more than what would save time after a kill.
-        Files that were written before stay, and a run that resumes starts from them.
+        Where that fails, also for lack of memory, the run continues without: what it finds is worth more than what
+        would save time after a kill. Files that were written before stay, and a run that resumes starts from them.
         """
         assert self._folder is not None
         batches = [*self._batches, *([] if batch is None else [batch])]
@@ -274,11 +278,13 @@ class Workbench:
             for one in batches:
                 if one.pieces:  # no piece is in two files, so the least of them names a file of its own
                     self._folder.write(f"{one.stage}-piece-{min(one.pieces)}", one.digest, one.pieces)
-        except (OSError, OptionError) as error:
+        except (OSError, CredibnError, MemoryError) as error:
             self._has_failed = True
+            reason = why_unwritable(error) or "too little memory"
             self._warn(
-                f"the checkpoint in {self._folder.path} cannot be written ({why_unwritable(error)}); the run continues "
-                "without it: to have one, start again with a folder that can be written"
+                f"the checkpoint in {self._folder.path} cannot be written ({reason}). The result does not need it, but "
+                "a run that resumes starts from what was written before. To have a checkpoint, start again with a "
+                "folder that can be written"
             )
         self._states.clear()
         self._batches.clear()
@@ -331,7 +337,7 @@ class _Run:
         self._n_done = len(pieces) - len(rest)
         self._deadline = None if time_left is None else time.monotonic() + time_left
         self._parts: dict[int, float] = {}  # fractions done of pieces at work in this process
-        self._flying: dict[int, Future[Arrays | None]] = {}
+        self._flying: dict[int, tuple[str, Future[_Sealed]]] = {}  # with the token of the task
         self._landed: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._asked = -1.0
         self._executor: Any = None
@@ -367,7 +373,7 @@ class _Run:
             raise
         finally:
             self.stop.set()
-            for future in self._flying.values():
+            for _, future in self._flying.values():
                 future.cancel()
 
     def _ask(self) -> None:
@@ -386,8 +392,8 @@ class _Run:
         except RuntimeError as error:  # broken, or shut down
             raise BrokenExecutor(str(error)) from error
         if not all(callable(getattr(future, name, None)) for name in ("add_done_callback", "result", "cancel")):
-            raise _nonsense(executor, "submit", future, "a future with add_done_callback, result and cancel")
-        self._flying[index] = future
+            raise _nonsense(executor, _shown(future), "a future with add_done_callback, result and cancel")
+        self._flying[index] = task.token, future
         future.add_done_callback(lambda _: self._landed.put(index))
 
     def _wait(self) -> int | None:
@@ -397,16 +403,19 @@ class _Run:
             return None
 
     def _result(self, index: int) -> Arrays | None:
-        future = self._flying.pop(index)
+        token, future = self._flying.pop(index)
         try:
-            arrays = future.result()
+            returned = future.result()
         except CancelledError as error:  # not by us
             raise BrokenExecutor("a piece was cancelled") from error
         except Exception as error:
             _explain(error)
             raise
-        if arrays is not None and not _is_arrays(arrays):
-            raise _nonsense(self._executor, "a future", arrays, "what the function that was submitted returned")
+        if not _is_sealed(returned):
+            raise _nonsense(self._executor, _shown(returned), "the task's result")
+        seal, arrays = returned
+        if seal != _seal(token, arrays):
+            raise _nonsense(self._executor, "arrays of another task, or changed ones,", "the task's result")
         self._parts.pop(index, None)
         self._n_done += arrays is not None
         return arrays
@@ -463,20 +472,43 @@ def _read_only(arrays: Arrays) -> Arrays:
     return views
 
 
-def _is_arrays(value: object) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and isinstance(array, np.ndarray) for name, array in value.items()
+_Sealed = tuple[str, Arrays | None]
+"""The result of a task, None if its time was over, as it travels back: after the seal that tells it from all others."""
+
+
+def _seal(token: str, arrays: Arrays | None) -> str:
+    """Return the SHA-256 of a task's token and of the names, types, shapes and bytes of its arrays."""
+    seal = hashlib.sha256(token.encode())
+    for name, array in sorted((arrays or {}).items()):
+        seal.update(f"\n{name!r} {array.dtype.str} {array.shape}\n".encode())
+        seal.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return f"{'none' if arrays is None else 'arrays'} {seal.hexdigest()}"
+
+
+def _is_sealed(value: object) -> bool:
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], str):
+        return False
+    arrays = value[1]
+    return arrays is None or (
+        isinstance(arrays, Mapping)
+        and all(isinstance(name, str) for name in arrays)
+        and all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays.values())
     )
 
 
-def _nonsense(executor: Any, what: str, found: object, expected: str) -> WorkerError:
+def _nonsense(executor: Any, returned: str, expected: str) -> WorkerError:
     return WorkerError(
-        f"{what} of the executor {type(executor).__name__} gave {found!r:.80} ({type(found).__name__}); it must give "
-        f"{expected}: mend the executor, or use one of concurrent.futures, loky, Dask or mpi4py"
+        f"the executor {type(executor).__name__} returned {returned} instead of {expected}: fix the executor, or use "
+        "one of concurrent.futures, loky, Dask or mpi4py"
     )
 
 
-def _do(task: _Task) -> Arrays | None:
+def _shown(value: object) -> str:
+    """Return the start of the value's text, and its type; `reprlib` bears a `__repr__` that raises."""
+    return f"{reprlib.repr(value):.80} ({type(value).__name__})"
+
+
+def _do(task: _Task) -> _Sealed:
     deadline = None if task.seconds is None else time.monotonic() + task.seconds
 
     def goes_on(fraction: float) -> bool:
@@ -485,7 +517,9 @@ def _do(task: _Task) -> Arrays | None:
         is_stopped = task.stop is not None and task.stop.is_set()
         return not is_stopped and (deadline is None or time.monotonic() < deadline)
 
-    return task.work(task.common, task.piece, goes_on) if goes_on(0.0) else None
+    with explaining_shortage():  # here, where the memory is short
+        arrays = task.work(task.common, task.piece, goes_on) if goes_on(0.0) else None
+        return _seal(task.token, arrays), arrays
 
 
 def _explain(error: Exception) -> None:
