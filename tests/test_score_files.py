@@ -525,7 +525,7 @@ def test_empty_and_foreign_binary(tmp_path):
     with pytest.raises(FileFormatError, match="the file is empty"):
         read_scores(path)
     path.write_text(SMALL_JKL)
-    with pytest.raises(FileFormatError, match="found no valid one"):
+    with pytest.raises(FileFormatError, match="damaged or of another kind"):
         read_scores(path)
     write_scores(small(), path)
     with pytest.raises(FileFormatError, match=re.escape("x.scores, line 1")):

@@ -134,7 +134,8 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         found = engine.search(problem)
     except MemoryError as error:
         raise TooLargeError(
-            f"{engine.name} ran out of memory ({error}); raise memory_limit, lower epsilon or set max_networks"
+            f"{engine.name} ran out of memory ({error}); raise memory_limit, lower bayes_factor or epsilon, or set "
+            "max_networks"
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices, problem.n_threads)
