@@ -441,7 +441,9 @@ def test_every_changed_byte_of_a_binary_file_is_noticed(tmp_path):
 def test_a_binary_file_without_its_checksum_is_damaged(tmp_path):
     path = tmp_path / "x.scores"
     write_arrow(path, metadata={"credibn.score_table": "2"})
-    with pytest.raises(FileFormatError, match=r"x\.scores: the file is damaged .*\(its checksum is missing\); copy it"):
+    with pytest.raises(
+        FileFormatError, match=r"x\.scores: the file is damaged .*\(its checksum is missing\); restore it"
+    ):
         read_scores(path)
 
 

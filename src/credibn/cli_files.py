@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet
 import typer
 
 from credibn.atomic import replacing, unwritable
+from credibn.checks import file_path
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
@@ -75,8 +77,8 @@ def check_destination(out: Path) -> None:
     if os.path.isdir(out):
         raise OptionError(f"{out} is a folder; give the name of a file in it")
     try:
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
+        with tempfile.TemporaryFile(dir=out.parent), suppress(FileNotFoundError):
+            os.lstat(file_path(out))  # fails for a name that is too long
     except OSError as error:
         raise unwritable(out, error, kind=OptionError) from error
 
