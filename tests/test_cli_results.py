@@ -426,7 +426,7 @@ def test_demo_in_json(tmp_path):
         ("sample none.bif", r"none.bif: cannot be read"),
         ("sample {}/clinic.csv", r"does not end like a network file"),
         ("sample {}/broken.bif", r"broken.bif, line 3: expected a probability, found 'half'"),
-        ("sample {}/clinic.bif -n 0", r"n_rows is 0"),
+        ("sample {}/clinic.bif -n 0", r"--rows is 0"),
         ("sample {}/clinic.bif -n many", r"Invalid value for '--rows'"),
         ("fit {}/clinic.csv nothing -o x.bif", r"'nothing' is no file and no model string"),
         ("fit {}/clinic.csv [A -o x.bif", r"the model string has '\[A'"),

@@ -105,6 +105,7 @@ _FLAGS = {
     "time_limit": "--time-limit",
     "memory_limit": "--memory-limit",
     "n_threads": "--threads",
+    "n_rows": "--rows",
     "unit": "--unit",
     "score_equivalent": "--score-equivalent",
     "engine": "--engine",
