@@ -1,4 +1,4 @@
-"""Commands with odd values: the exit status is 0, 2, 3 or 130, and no traceback is shown."""
+"""Commands with odd values: the exit status is 0, 2, 3, 4 or 130, and no traceback is shown."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def judge_command(command: tuple[list[str], bytes], folder: Path) -> str:
     (folder / "spoiled").write_bytes(content)
     with contextlib.chdir(folder):
         done = CliRunner().invoke(app, words)
-    if done.exit_code not in (0, 2, 3, 130) or "Traceback" in done.output:
+    if done.exit_code not in (0, 2, 3, 4, 130) or "Traceback" in done.output:
         where = traceback.extract_tb(done.exc_info[2])[-1] if done.exc_info else None
         raise AssertionError(f"{words!r:.300} ended with {done.exit_code}: {done.exception!r:.200} at {where}")
     return "valid" if done.exit_code in (0, 3) else "refused"

@@ -325,12 +325,12 @@ def test_completion_of_the_options_of_a_command():
         ),
         (
             ["score", "{asia}", "--max-parents", "nobody=2"],
-            r"^error: unknown variable in max_parents 'nobody'",
+            r"^error: unknown variable in --max-parents 'nobody'",
         ),
-        (["score", "{asia}", "--forbid", "asia"], r"^error: forbidden_edges: 'asia' is not an edge"),
+        (["score", "{asia}", "--forbid", "asia"], r"^error: --forbid: 'asia' is not an edge"),
         (["score", "{asia}", "--tiers", "none.txt"], r"^error: .*none.txt"),
         (["score", "{asia}", "--edge-penalty", "-1"], r"^error: the edge penalty is -1.0"),
-        (["score", "{asia}", "--threads", "0"], r"^error: n_threads is 0"),
+        (["score", "{asia}", "--threads", "0"], r"^error: --threads is 0"),
         (
             ["score", "{asia}", "--continuous", "asia"],
             r"^error: --continuous asia was given with --score bic",
@@ -343,7 +343,7 @@ def test_completion_of_the_options_of_a_command():
             ["score", "{asia}", "--discretise", "x=mean", "--discretise", "x=mean"],
             r"^error: --discretise names 'x' tw",
         ),
-        (["score", "{asia}", "--discretise", "thirds"], r"^error: discretise: 'thirds' is not a way to cut"),
+        (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a way to cut"),
         (["score", "{asia}", "--weights", "nobody"], r"^error: weights names 'nobody'"),
         (["score", "{asia}", "-o", "scores.txt"], r"^error: 'scores.txt' ends in '.txt'; .* or --format$"),
         (
@@ -407,6 +407,9 @@ def test_unexpected_errors_are_not_hidden(asia, monkeypatch):
             "with --discretise 'a b=equal_frequency:4', read",
         ),
         ("while columns='discrete': pass columns='mixed'", "while --columns discrete: pass --columns mixed"),
+        ("unknown variable in forbidden_edges 'zz'", "unknown variable in --forbid 'zz'"),
+        ("required_edges: 'max_parents->b' is", "--require: 'max_parents->b' is"),
+        ("max_parents.csv and a/n_threads are files", "max_parents.csv and a/n_threads are files"),
         ("no option here", "no option here"),
     ],
 )

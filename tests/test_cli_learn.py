@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
 from credibn.cli import app
 from credibn.cli_learn import _seconds_to_search
+from credibn.errors import TimeLimitError
 from credibn.progress import stage_bars
 from credibn.report import learning_headline
 from credibn.search import ENGINES
@@ -177,6 +178,36 @@ def test_time_limit(data, tmp_path, monkeypatch):
     assert "so nothing exact can be said; raise --time-limit" in result.stderr
 
 
+def test_scoring_that_takes_too_much_memory_names_flags(data):
+    result = run("learn", data, "--memory-limit", "10B")
+    assert result.exit_code == 2
+    assert result.stderr.rstrip().endswith("raise --memory-limit or set --max-parents")
+
+
+def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
+    def find(checkpoint, **_):
+        raise TimeLimitError("the time limit was reached")
+
+    monkeypatch.setattr("credibn.cli_learn.find_credible_set", find)
+    result = run("learn", data, "--time-limit", 9, "-o", tmp_path)
+    assert (result.exit_code, result.stderr) == (3, "error: the time limit was reached\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeypatch):
+    def find(checkpoint, **_):
+        checkpoint.seconds_before_keeping = 0.0
+        checkpoint.keep("test", "q", "state", {"a": np.arange(3)})
+        raise TimeLimitError("the time limit was reached")
+
+    monkeypatch.setattr("credibn.cli_learn.find_credible_set", find)
+    note = f"{tmp_path / 'checkpoint'} holds the finished work; run the same command to resume\n"
+    result = run("learn", data, "--time-limit", 9, "-o", tmp_path)
+    assert (result.exit_code, result.stderr) == (3, f"{note}error: the time limit was reached\n")
+    result = run("learn", data, "--time-limit", 9, "-o", tmp_path)
+    assert result.stderr.startswith(f"resuming from {tmp_path / 'checkpoint'}\n")
+
+
 def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr("credibn.cli_learn.print_learned", lambda _: seen.extend(p.name for p in tmp_path.iterdir()))
@@ -284,19 +315,19 @@ def test_counts_beyond_doubles_stay_exact(monkeypatch, data, engine):
         (["learn", "none.csv"], r"^error: 'none.csv' was not found"),
         (["learn", "--scores", "none.jkl"], r"^error: none.jkl: cannot be read"),
         (["learn", "--scores", "none.jkl", "--ess", "1", "--missing", "drop"], r"^error: --ess, --missing cannot"),
-        (["learn", "{data}", "--ratio", "0.5"], r"^error: ratio is 0.5"),
+        (["learn", "{data}", "--ratio", "0.5"], r"^error: --ratio is 0.5"),
         (["learn", "{data}", "--ratio", "2", "--epsilon", "1"], r"^error: both --epsilon 1.0 and --ratio 2.0"),
         (
             ["learn", "{data}", "--memory-limit", "-1"],
             r"^error: --memory-limit is '-1'; give an amount such as '500M' or '4G', where a number alone is in GiB",
         ),
-        (["learn", "{data}", "--time-limit", "-1"], r"^error: time_limit is -1"),
-        (["learn", "{data}", "--max-networks", "0"], r"^error: max_networks is 0"),
+        (["learn", "{data}", "--time-limit", "-1"], r"^error: --time-limit is -1"),
+        (["learn", "{data}", "--max-networks", "0"], r"^error: --max-networks is 0"),
         (["learn", "{data}", "--engine", "steam"], r"^error: unknown engine 'steam'"),
         (["learn", "{data}", "--unit", "classes", "--max-parents", "1"], r"use --unit auto or --unit networks"),
         (["learn", "{data}", "--unit", "dags"], r"'dags' is not one of"),
         (["learn", "{data}", "--out", "{data}"], r"cannot be written \(File exists\)"),
-        (["kbest", "{data}", "-k", "0"], r"^error: k is 0"),
+        (["kbest", "{data}", "-k", "0"], r"^error: -k is 0"),
         (["kbest", "{data}", "-k", "many"], r"Invalid value for '-k'"),
     ],
 )
@@ -314,7 +345,11 @@ def test_mistakes_are_explained_without_a_traceback(data, tmp_path, monkeypatch,
     ("python", "shell"),
     [
         ("raise memory_limit or set max_networks", "raise --memory-limit or set --max-networks"),
-        ("time_limit is 0; it must", "time_limit is 0; it must"),
+        ("time_limit is 0; it must", "--time-limit is 0; it must"),
+        (
+            "raise time_limit, lower bayes_factor or epsilon, or set max_parents",
+            "raise --time-limit, lower --bayes-factor or --epsilon, or set --max-parents",
+        ),
         ("use engine='auto', or", "use --engine auto, or"),
         ("(score_equivalent=True asserts it)", "(--score-equivalent asserts it)"),
     ],

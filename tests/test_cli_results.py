@@ -399,7 +399,10 @@ def test_demo_in_json(tmp_path):
         ("edges {}/resul", r"did you mean 'result'\?"),
         ("edges nowhere/none.credibn", r"there is no folder nowhere"),
         ("edges {}", r"has no result.credibn; give a folder that 'credibn learn --out' wrote"),
-        ("edges {}/clinic.csv", r"expected a credible set of credibn, found no valid one"),
+        (
+            "edges {}/clinic.csv",
+            r"expected a credible set of credibn; the file is damaged or of another kind",
+        ),
         ("edges {}/result --threshold 2", r"--threshold is 2.0"),
         ("edges {}/result --json --format dot", r"--json and --format dot were given"),
         ("edges {}/result --format svg", r"'svg' is not one of"),
@@ -423,7 +426,7 @@ def test_demo_in_json(tmp_path):
         ("sample none.bif", r"none.bif: cannot be read"),
         ("sample {}/clinic.csv", r"does not end like a network file"),
         ("sample {}/broken.bif", r"broken.bif, line 3: expected a probability, found 'half'"),
-        ("sample {}/clinic.bif -n 0", r"n_rows is 0"),
+        ("sample {}/clinic.bif -n 0", r"--rows is 0"),
         ("sample {}/clinic.bif -n many", r"Invalid value for '--rows'"),
         ("fit {}/clinic.csv nothing -o x.bif", r"'nothing' is no file and no model string"),
         ("fit {}/clinic.csv [A -o x.bif", r"the model string has '\[A'"),
@@ -529,9 +532,36 @@ def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_ar
     assert not CONTROLS.findall(shown)
 
 
-@pytest.mark.parametrize("format", ["csv", "strength", "adjacency"])
-def test_edges_for_spreadsheets_hold_no_formula(format, hostile):
+def test_tables_in_a_pipe_have_the_bytes_of_the_file(hostile, tmp_path):
+    succeed("fit", hostile / "table.csv", hostile / "result", "-o", tmp_path / "net.bif")
+    sample = ["sample", tmp_path / "net.bif", "-n", 50]
+    for words, ending in ((sample, "csv"), (["edges", hostile / "result", "--format", "dot"], "dot")):
+        succeed(*words, "-o", tmp_path / f"out.{ending}")
+        assert succeed(*words) == (tmp_path / f"out.{ending}").read_text()
+    assert "\x1b[2Jon\x07" in succeed(*sample)
+
+
+@pytest.mark.parametrize("words", ["learn {}/table.csv", "kbest {}/table.csv -k 3", "score {}/table.csv"])
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_paths_show_no_controls(words, is_writable, hostile, tmp_path):
+    out = tmp_path / "a\x1b]0;owned\x07.scores"
+    if not is_writable:
+        (out / "report.html").mkdir(parents=True)
+    result = run(*words.format(hostile).split(), "-o", out)
+    assert (result.exit_code == 0) is is_writable
+    assert r"a\x1b]0;owned\x07.scores" in result.output
+    assert not CONTROLS.findall(result.output)
+
+
+@pytest.mark.parametrize("format", ["strength", "adjacency"])
+def test_edges_for_other_programs_have_the_exact_names(format, hostile):
     rows = list(csv.reader(io.StringIO(succeed("edges", hostile / "result", "--format", format))))
+    assert HOSTILE[3] in {cell for row in rows for cell in row}
+    assert HOSTILE[0] in {cell for row in rows for cell in row}
+
+
+def test_edges_for_spreadsheets_hold_no_formula(hostile):
+    rows = list(csv.reader(io.StringIO(succeed("edges", hostile / "result", "--format", "csv"))))
     cells = {cell for row in rows for cell in row}
     assert "'=cmd|'/c calc'!A1" in cells
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]

@@ -174,16 +174,22 @@ def test_files_of_another_kind(saved, tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     refuse(tmp_path / "empty", "the file is empty")
     (tmp_path / "text").write_text("a,b\n1,2\n")
-    refuse(tmp_path / "text", "found no valid one")
+    refuse(
+        tmp_path / "text",
+        r"another kind: it is not a complete Arrow file \(the end is missing\)\. Restore it",
+    )
     refuse(tmp_path / "none", "cannot be read")
-    refuse(tmp_path, "cannot be read|no valid one")
+    footer = b"\xff\xff\xff\x7f" * 4  # points far beyond the file
+    (tmp_path / "offsets").write_bytes(footer + (16).to_bytes(4, "little") + b"ARROW1")
+    refuse(tmp_path / "offsets", r"not a complete Arrow file \(an offset points outside the file\)")
+    refuse(tmp_path, "cannot be read|another kind")
     with pa.ipc.new_file(str(tmp_path / "other"), pa.schema([("x", pa.int64())])) as writer:
         writer.write_table(pa.table({"x": [1]}))
     refuse(tmp_path / "other", "found none; upgrade")
     whole = saved.read_bytes()
     for length in (10, len(whole) // 2, len(whole) - 1):
         (tmp_path / "cut").write_bytes(whole[:length])
-        refuse(tmp_path / "cut", "no valid one .*: the file is damaged or of another kind; copy it again")
+        refuse(tmp_path / "cut", "damaged or of another kind: it is not a complete Arrow file .*Restore it")
 
 
 def test_a_later_version(saved):
@@ -219,7 +225,7 @@ def test_earlier_versions_are_read(saved):
         ({"names": ["a", "a", "b", "c"]}, "appears twice"),
         ({"names": ["a"]}, "items in"),
         ({"names": "abcd"}, "'names' cannot be"),
-        ({"complete": False}, "no valid one"),
+        ({"complete": False}, "of another kind"),
         ({"complete": "yes"}, "'complete' cannot be"),
         ({"by_class": False}, "items in 'class_of'"),
         ({"by_class": None}, "'by_class' cannot be"),
@@ -230,7 +236,7 @@ def test_earlier_versions_are_read(saved):
         ({"optimal_score": "best"}, "'optimal_score' cannot be"),
         ({"epsilon": 0.0}, "not credible"),
         ({"epsilon": -1.0}, "'epsilon' cannot be"),
-        ({"stopped_because": "time_limit"}, "no valid one"),
+        ({"stopped_because": "time_limit"}, "of another kind"),
         ({"unexplored_bound": True}, "'unexplored_bound' cannot be"),
         ({"settings": []}, "'settings' cannot be"),
         ({"engine": "some"}, r"missing or unknown: \['engine'\]"),
@@ -286,9 +292,9 @@ def repeat_row(values, width=4):
         ("sizes", lambda v: v * 0, "its true size"),
         ("sizes", lambda v: v + 1, "its true size"),
         ("candidate_scores", lambda v: v + 1.0, "not the sum|beats"),
-        ("candidate_scores", lambda v: v[::-1], "no valid one"),
-        ("candidate_masks", lambda v: v | np.uint64(1), "no valid one"),
-        ("offsets", lambda v: v * 0, "no valid one"),
+        ("candidate_scores", lambda v: v[::-1], "of another kind"),
+        ("candidate_masks", lambda v: v | np.uint64(1), "of another kind"),
+        ("offsets", lambda v: v * 0, "of another kind"),
     ],
 )
 def test_wrong_arrays(saved, name, change, message):
@@ -357,8 +363,8 @@ def test_the_error_says_what_is_wrong_and_what_to_do(saved):
     saved.write_bytes(whole.replace(b"credibn.facts", b"credibn.factz"))
     refuse(
         saved,
-        r"set.credibn: the file is damaged or was altered \(its content does not match its checksum\); copy it again "
-        "from a sound copy, or make it again",
+        r"set.credibn: the file is damaged or was altered \(its content does not match its checksum\); restore it "
+        "from a good copy, or create it again",
     )
     saved.write_bytes(whole)
     write_without_checksum(saved, *read_parts(saved))

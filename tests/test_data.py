@@ -683,7 +683,7 @@ class TestFiles:
             read_data(tmp_path)
         with pytest.raises(DataError, match="no file matches the pattern"):
             read_data(tmp_path / "*.parquet")
-        with pytest.raises(DataError, match="not a local file: open it with duckdb"):
+        with pytest.raises(DataError, match="not a local file: download it first, or in Python open it with duckdb"):
             read_data("https://example.org/t.csv")
 
     @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "t.json.gz"])

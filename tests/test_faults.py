@@ -214,6 +214,44 @@ def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path, asia, monke
     assert {path.name for path in out.iterdir()} == {"result.credibn", "summary.json", "run.json", "report.html"}
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A table, its result, a network and a score file."""
+    folder = tmp_path_factory.mktemp("files")
+    pyarrow.csv.write_csv(sample_asia(), folder / "asia.csv")
+    learn(sample_asia(), bayes_factor=3).save(folder / "asia.credibn")
+    for words in ("fit asia.csv asia.credibn -o asia.bif", "score asia.csv --bayes-factor 3 -o asia.jkl"):
+        done = CliRunner().invoke(app, [str(folder / word) if "asia" in word else word for word in words.split()])
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "edges asia.credibn -o {out}/a.csv",
+        "report asia.credibn -o {out}/a.html",
+        "convert asia.jkl {out}/a.pss",
+        "convert asia.bif {out}/a.dot",
+        "fit asia.csv asia.credibn -o {out}/a.bif",
+        "sample asia.bif -n 9 -o {out}/a.csv",
+        "sample asia.bif -n 9 -o {out}/a.parquet",
+        "predict asia.credibn asia.csv asia.csv --target lung -o {out}/a.tsv",
+        "score asia.csv -o {out}/a.scores",
+        "demo --out {out}",
+    ],
+)
+def test_a_file_that_cannot_be_written_has_its_own_status(files, tmp_path, faulty, monkeypatch, words):
+    monkeypatch.chdir(files)
+    faulty(errno.ENOSPC, lambda path: True)
+    result = CliRunner().invoke(app, words.format(out=tmp_path).split())
+    assert result.exit_code == 4, result.output
+    path = tmp_path / ("asia.csv" if words.startswith("demo") else words.split("/")[-1])
+    remedy = "free some space, or choose a folder on another disk"
+    assert f"error: {path} cannot be written (the disk is full); {remedy}\n" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 # ---- a real disk that is full ----
 
 

@@ -31,6 +31,7 @@ def test_many_commands(tmp_path):
         ["learn", "data.csv", "--memory-limit", "inf"],
         ["learn", "data.csv", "--memory-limit", "1e300"],
         ["learn", "data.csv", "--discretise", "a=equal_width:" + "9" * 5000],
+        ["sample", "net.bif", "--rows", str(2**64)],
         ["edges", "x" * 300],
         ["report", "x" * 300, "-o", "report.html"],
         ["convert", "x" * 300, "y.jkl"],

@@ -649,6 +649,7 @@ def test_a_limit_on_address_space_ends_in_an_answer_or_an_error_that_names_it(ad
     assert "Traceback" not in done.stderr
     if address_space <= 400_000:
         assert done.returncode == 2
+        assert "they need at least 448 MiB, and small tables about 1 GiB" in done.stderr
     if address_space >= 1_000_000:
         assert done.returncode == 0, done.stderr
     if done.returncode == 0:

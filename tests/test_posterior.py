@@ -436,7 +436,7 @@ def test_too_many_variables():
 
 
 def test_memory_is_predicted_and_limited():
-    with pytest.raises(TooLargeError, match=r"needs 2.00 MiB, and may have 1,000 bytes; raise"):
+    with pytest.raises(TooLargeError, match=r"needs 2.00 MiB, but the limit allows 1,000 bytes; raise"):
         posterior_of_scores(table_of([{(): 0.0, (1,): 0.0}, {(): 0.0}]), memory_limit=1000)
     sizes = [estimate_posterior(n).memory_bytes for n in (10, 20, 24)]
     assert sizes == sorted(sizes)

@@ -451,6 +451,16 @@ def test_the_call_on_the_page_finds_the_same_set(asia):
     assert known["found"].n_networks == result.n_networks
 
 
+@pytest.mark.parametrize("reason", ["time_limit", "memory_limit", "interrupted"])
+def test_the_page_of_a_stopped_search_does_not_promise_the_same_networks(tmp_path, asia_result, reason):
+    stopped = replace(asia_result, complete=False, stopped_because=reason, unexplored_bound=0.0)
+    page = learning_page_of(stopped, tmp_path / "page.html")
+    assert "This call finds the same networks again" not in page
+    assert "the search was stopped, and another run may find more or fewer" in page
+    page = learning_page_of(replace(stopped, stopped_because="max_networks"), tmp_path / "page.html")
+    assert "This call finds the same networks again" in page
+
+
 def test_the_page_cites_what_the_citation_file_names(tmp_path, asia_result):
     page = unescape(re.sub(r"\s+", " ", learning_page_of(asia_result, tmp_path / "page.html")))
     citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
@@ -647,4 +657,7 @@ def test_the_weight_left_out_bounds_what_it_could_change(large_result, averaged_
     left_out = 1 - math.exp(part.log_mass - large_result.log_mass)
     change = np.abs(part.edge_probabilities().to_numpy() - large_result.edge_probabilities().to_numpy()).max()
     assert 0 < change <= left_out + 1e-12
-    assert f"hold {share(1 - left_out)} of the weight" in " ".join(shortened_sentences(large_result, part))
+    text = " ".join(shortened_sentences(large_result, part))
+    assert f"hold {share(1 - left_out)} of the weight" in text
+    (points,) = re.findall(r"including all networks would change each by at most ([\d.]+) percentage points", text)
+    assert 0 <= float(points) - 100 * left_out < 0.1

@@ -116,7 +116,7 @@ def test_the_fastest_possible_engine_is_chosen(engines):
     assert choose_engine(replace(problem, max_bytes=999)).name == "slow"
     with pytest.raises(TooLargeError, match=r"engine='fast' cannot take this problem .fast: too many variables"):
         choose_engine(problem, "fast")
-    with pytest.raises(TooLargeError, match=r"may have [0-9]+ bytes?; raise memory_limit"):
+    with pytest.raises(TooLargeError, match=r"the limit allows [0-9]+ bytes?; raise memory_limit"):
         choose_engine(replace(problem, max_bytes=10), "large")
     with pytest.raises(OptionError, match="unknown engine 'other'; choose one of auto, slow, fast, large"):
         choose_engine(problem, "other")

@@ -79,12 +79,12 @@ def test_a_result_that_cannot_be_printed_is_an_error_of_one_line(folder, tmp_pat
 
 
 @pytest.mark.parametrize("words", ["edges asia.credibn --format csv", "--help"])
-def test_a_reader_that_has_had_enough_is_no_error(folder, words):
+def test_a_closed_pipe_is_not_an_error(folder, words):
     done = shell(folder, words, "| head -c 1 > /dev/null")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_limit_keeps_its_status_when_the_reader_has_had_enough(folder):
+def test_a_limit_keeps_its_status_when_the_pipe_is_closed(folder):
     assert shell(folder, "learn asia.csv --max-classes 1", "2> /dev/null | true").returncode == 3
 
 

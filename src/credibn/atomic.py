@@ -9,9 +9,9 @@ from os import PathLike
 from typing import BinaryIO
 
 from credibn.checks import file_path
-from credibn.errors import OptionError
+from credibn.errors import OptionError, WriteError
 
-__all__ = ["replacing", "why_unwritable"]
+__all__ = ["replacing", "unwritable", "why_unwritable"]
 
 
 def why_unwritable(error: BaseException) -> str:
@@ -24,7 +24,7 @@ def why_unwritable(error: BaseException) -> str:
     >>> why_unwritable(PermissionError(errno.EACCES, "Permission denied"))
     'Permission denied'
     """
-    if isinstance(error, OptionError) and error.__cause__ is not None:  # of `replacing`
+    if isinstance(error, WriteError) and error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
         return "the disk is full"
@@ -32,6 +32,25 @@ def why_unwritable(error: BaseException) -> str:
 
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+def unwritable(
+    path: str | PathLike[str],
+    error: OSError | WriteError,
+    remedy: str = "check the folder and its permissions",
+    kind: type[OptionError] = WriteError,
+) -> OptionError:
+    """Return the error for a file that cannot be written; a full disk is always a `WriteError`, with its own remedy.
+
+    Examples
+    --------
+    >>> unwritable("a.csv", PermissionError(errno.EACCES, "Permission denied"))
+    WriteError('a.csv cannot be written (Permission denied); check the folder and its permissions')
+    """
+    reason = error.__cause__ if isinstance(error, WriteError) else error
+    if isinstance(reason, OSError) and reason.errno in _NO_SPACE:
+        kind, remedy = WriteError, "free some space, or choose a folder on another disk"
+    return kind(f"{os.fspath(path)} cannot be written ({why_unwritable(error)}); {remedy}")
 
 
 @contextmanager
@@ -42,7 +61,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
     Raises
     ------
-    OptionError
+    WriteError
         When the file cannot be written there.
 
     Examples
@@ -68,8 +87,5 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            remedy = "check the folder and its permissions"
-            if error.errno in _NO_SPACE:
-                remedy = "free some space, or choose a folder on another disk"
-            raise OptionError(f"{path} cannot be written ({why_unwritable(error)}); {remedy}") from error
+            raise unwritable(path, error) from error
         raise

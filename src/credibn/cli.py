@@ -6,10 +6,10 @@ Results go to standard output, everything else (progress, warnings, errors) to s
 - 1: an unexpected error inside credibn; the traceback is worth a report.
 - 2: wrong usage or bad input; the message says what to change.
 - 3: a limit was reached; what was found and is certain was written, if anything was.
-- 4: what was found could not be written where it was asked for: to standard output, or to the folder of ``--out``.
+- 4: a result could not be written where it was asked for: to standard output, a file, or the folder of ``--out``.
 - 130: interrupted (Ctrl-C or SIGTERM); nothing was written, or what the search had found, which the result says.
 
-A reader that closes a pipe has had enough: that is no error, and the files are complete.
+A closed pipe is not an error, and the files are complete.
 """
 
 import json
@@ -26,7 +26,7 @@ import pyarrow.csv
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from credibn.atomic import why_unwritable
+from credibn.atomic import replacing, unwritable
 from credibn.cli_convert import ScoreFormat, convert
 from credibn.cli_learn import kbest, learn
 from credibn.cli_models import fit, predict, sample
@@ -60,7 +60,7 @@ from credibn.cli_reproduce import reproduce
 from credibn.cli_results import edges, report
 from credibn.data import Dataset, read_data
 from credibn.data.states import MAX_STATES
-from credibn.errors import CredibnError, OptionError, TimeLimitError
+from credibn.errors import CredibnError, OptionError, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
 from credibn.memory import explaining_shortage
@@ -77,15 +77,15 @@ from credibn.scores import (
 )
 from credibn.scores.epsilon import resolve_epsilon
 from credibn.terminal import (
-    in_shell_words,
     print_costs,
+    print_error,
     print_estimate,
     print_result,
     print_summary,
     warnings_as_lines,
 )
 from credibn.words import printable
-from credibn_command.streams import need_output
+from credibn_command.streams import NOT_WRITTEN, need_output
 
 __all__ = ["app", "main"]
 
@@ -113,11 +113,17 @@ class _Shell(TyperGroup):
             with warnings_as_lines(), explaining_shortage():
                 return super().invoke(ctx)
         except CredibnError as error:
-            typer.echo(f"error: {printable(in_shell_words(str(error)), keep=chr(10))}", err=True)
-            raise typer.Exit(3 if isinstance(error, TimeLimitError) else 2) from None
+            print_error(error)
+            raise typer.Exit(_status(error)) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)
             raise typer.Exit(130) from None
+
+
+def _status(error: CredibnError) -> int:
+    if isinstance(error, WriteError):
+        return NOT_WRITTEN
+    return 3 if isinstance(error, TimeLimitError) else 2
 
 
 class _Command(TyperCommand):
@@ -278,9 +284,10 @@ def demo(
     paths["credibn"] = folder / "result.credibn"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        pyarrow.csv.write_csv(rows, paths["csv"])
     except OSError as error:
-        raise OptionError(f"{out} cannot be written ({why_unwritable(error)}); choose another folder") from error
+        raise unwritable(out, error, "choose another folder", OptionError) from error
+    with replacing(paths["csv"]) as sink:
+        pyarrow.csv.write_csv(rows, sink)
     found = find_credible_set(rows, bayes_factor=20)
     write_scores(found.score_table, paths["pss"])
     found.save(paths["credibn"])
@@ -290,8 +297,8 @@ def demo(
         typer.echo(json.dumps({name: str(paths[ending]) for name, ending in names.items()}))
         return
     typer.echo(learning_headline(found))
-    typer.echo(f"data:   {paths['csv']}\nscores: {paths['pss']}\nresult: {paths['credibn']}\npage:")
-    typer.echo(paths["html"])
+    shown = {ending: printable(str(path)) for ending, path in paths.items()}
+    typer.echo(f"data:   {shown['csv']}\nscores: {shown['pss']}\nresult: {shown['credibn']}\npage:\n{shown['html']}")
 
 
 def main() -> None:
@@ -307,7 +314,5 @@ def _rehearse_writing(names: tuple[str, ...], out: Path, format: ScoreFormat | N
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".credibn-") as folder:
             rehearsal = ScoreTable.from_candidates(names, [[(0.0, ())]] * len(names))
             write_scores(rehearsal, Path(folder) / out.name, format=format)
-    except OSError as error:
-        raise OptionError(
-            f"{out} cannot be written ({why_unwritable(error)}); check the folder and its permissions"
-        ) from error
+    except (OSError, WriteError) as error:  # either names the file beside it
+        raise unwritable(out, error, kind=OptionError) from error

@@ -61,8 +61,7 @@ def convert(
     as_json: AsJsonOption = False,
 ) -> None:
     """Convert score files (jkl, pss, scores) and networks (bif, xdsl, net, ...; also to dot and graphml)."""
-    if os.path.isdir(destination):
-        raise OptionError(f"{destination} is a folder; give the name of a file in it")
+    check_destination(destination)
     given = "scores" if from_format is not None else _kind(source)
     wanted = "scores" if to_format is not None else _kind(destination)
     if (given, wanted) in _REMEDIES:
@@ -97,7 +96,6 @@ def _kind(path: Path) -> str:
 
 
 def _convert_network(source: Path, destination: Path, wanted: str) -> tuple[dict[str, Any], str]:
-    check_destination(destination)
     network = read_network(source)
     if wanted == "drawing":
         is_xml = destination.suffix.lower() == ".graphml"

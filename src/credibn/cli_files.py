@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import typer
 
-from credibn.atomic import replacing, why_unwritable
+from credibn.atomic import replacing, unwritable
+from credibn.checks import file_path
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
@@ -75,12 +77,10 @@ def check_destination(out: Path) -> None:
     if os.path.isdir(out):
         raise OptionError(f"{out} is a folder; give the name of a file in it")
     try:
-        with tempfile.TemporaryFile(dir=out.parent):
-            pass
+        with tempfile.TemporaryFile(dir=out.parent), suppress(FileNotFoundError):
+            os.lstat(file_path(out))  # fails for a name that is too long
     except OSError as error:
-        raise OptionError(
-            f"{out} cannot be written ({why_unwritable(error)}); check the folder and its permissions"
-        ) from error
+        raise unwritable(out, error, kind=OptionError) from error
 
 
 def check_table_destination(out: Path | None) -> None:
@@ -100,7 +100,8 @@ def write_text(text: str, out: Path | None) -> None:
     """Write a text to a file, all or nothing, or to standard output; a terminal gets nothing that controls it."""
     if out is None:
         text = text.removesuffix("\n")
-        typer.echo(printable(text, keep="\n\t") if _is_terminal() else text)
+        # Without color=True, echo would take escape sequences out of names and values.
+        typer.echo(printable(text, keep="\n\t") if _is_terminal() else text, color=True)
         return
     with replacing(out) as sink:
         sink.write(text.removesuffix("\n").encode() + b"\n")

@@ -2,7 +2,7 @@
 
 Both end with status 0 only if the result is complete: with 3 if a limit was reached, with 130 after Ctrl-C or SIGTERM.
 What the search had found until then is written and printed all the same, and says that it is partial. Files come first:
-nobody who reads standard output, or stops reading it, decides about them.
+they do not depend on standard output.
 """
 
 import itertools
@@ -10,8 +10,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
-from credibn.atomic import replacing, why_unwritable
+from credibn.atomic import replacing, unwritable
 from credibn.cli_files import RESULT
 from credibn.cli_options import (
     AsJsonOption,
@@ -50,14 +50,15 @@ from credibn.cli_options import (
 )
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
-from credibn.errors import OptionError
+from credibn.errors import CredibnError, OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
 from credibn.learning.runs import settle
 from credibn.progress import stage_bars
 from credibn.report import write_learning_page
 from credibn.scores.scoring import resolve_threads
-from credibn.terminal import holding_interrupts, learned_facts, print_learned, run_facts
+from credibn.terminal import holding_interrupts, learned_facts, print_error, print_learned, run_facts
+from credibn.words import printable
 from credibn.work import Workbench
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
@@ -65,7 +66,7 @@ from credibn_command.streams import NOT_WRITTEN
 __all__ = ["kbest", "learn"]
 
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
-_REPORT = "report.html"
+_REPORT, _CHECKPOINT = "report.html", "checkpoint"
 _SECONDS_TO_WRITE, _MOST_TO_WRITE = 1.0, 0.2
 """To write the files of a small result, and the share of a short limit that is kept for it at most."""
 _SECONDS_PER_ROW = 1e-6
@@ -103,8 +104,8 @@ _Out = Annotated[
         "--out",
         "-o",
         metavar="DIR",
-        help="Folder for result.credibn, summary.json, run.json and report.html. A long run keeps there what it has "
-        "done: after a kill, or a limit of time, the same command goes on.",
+        help="Folder for result.credibn, summary.json, run.json and report.html. A long run writes a checkpoint "
+        "there: after a kill or a time limit, run the same command to resume.",
     ),
 ]
 
@@ -160,22 +161,22 @@ def learn(
     )
     seconds = _seconds_to_search(time_limit, started, out)
     searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    bench = _prepare_folder(out, threads)
-    reading = time.perf_counter() - before
-    with stage_bars() as progress:
-        found = find_credible_set(
-            **source,
-            **searching,
-            checkpoint=bench,
-            bayes_factor=bayes_factor,
-            epsilon=epsilon,
-            ratio=ratio,
-            max_networks=max_networks,
-            max_classes=max_classes,
-            progress=progress,
-        )
-    found = replace(found, settings={**found.settings, "time_limit": time_limit})
-    _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+    with _prepared_folder(out, threads) as bench:
+        reading = time.perf_counter() - before
+        with stage_bars() as progress:
+            found = find_credible_set(
+                **source,
+                **searching,
+                checkpoint=bench,
+                bayes_factor=bayes_factor,
+                epsilon=epsilon,
+                ratio=ratio,
+                max_networks=max_networks,
+                max_classes=max_classes,
+                progress=progress,
+            )
+        found = replace(found, settings={**found.settings, "time_limit": time_limit})
+        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
 
 
 def kbest(
@@ -226,13 +227,13 @@ def kbest(
     )
     seconds = _seconds_to_search(time_limit, started, out)
     searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    bench = _prepare_folder(out, threads)
-    reading = time.perf_counter() - before
-    with stage_bars() as progress:
-        find = k_best_classes if classes else k_best_networks
-        found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
-    found = replace(found, settings={**found.settings, "time_limit": time_limit})
-    _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+    with _prepared_folder(out, threads) as bench:
+        reading = time.perf_counter() - before
+        with stage_bars() as progress:
+            find = k_best_classes if classes else k_best_networks
+            found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
+        found = replace(found, settings={**found.settings, "time_limit": time_limit})
+        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
 
 
 def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
@@ -264,26 +265,39 @@ def _searching(
     }
 
 
-def _prepare_folder(out: Path | None, threads: int | None) -> Workbench | None:
+@contextmanager
+def _prepared_folder(out: Path | None, threads: int | None) -> Iterator[Workbench | None]:
     """Make the folder and try to write to it: what would fail does so before the work.
 
-    Returns the workbench that keeps in it what a long run has done.
+    Gives the workbench that writes the checkpoint in it. After an error, the checkpoint is closed, and a line says
+    whether it holds anything.
     """
     if out is None:
-        return None
+        yield None
+        return
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise OptionError(f"{out} cannot be written ({why_unwritable(error)}); choose another folder") from error
-    bench = Workbench(n_threads=resolve_threads(threads), folder=out / "checkpoint")
+        raise unwritable(out, error, "choose another folder", OptionError) from error
+    bench = Workbench(n_threads=resolve_threads(threads), folder=out / _CHECKPOINT)
     bench.seconds_per_row = _SECONDS_PER_ROW
     for left_by_a_kill in out.glob(".credibn-*.tmp"):
         left_by_a_kill.unlink(missing_ok=True)
     if bench.was_begun:
-        typer.echo(f"going on with what {out / 'checkpoint'} keeps", err=True)
-    return bench
+        typer.echo(f"resuming from {printable(str(out / _CHECKPOINT))}", err=True)
+    try:
+        yield bench
+    except (CredibnError, KeyboardInterrupt):
+        bench.close()
+        _note_checkpoint(out)
+        raise
+
+
+def _note_checkpoint(out: Path) -> None:
+    if any((folder := out / _CHECKPOINT).glob("*")):
+        typer.echo(f"{printable(str(folder))} holds the finished work; run the same command to resume", err=True)
 
 
 def _finish(
@@ -319,7 +333,7 @@ def _finish(
         else:
             print_learned(plain)
             if out is not None and is_written:
-                typer.echo(f"written to {out}")
+                typer.echo(f"written to {printable(str(out))}")
         _print_notes(found, out, has_report, is_interrupted)
     if not is_written:
         raise typer.Exit(NOT_WRITTEN)
@@ -337,11 +351,10 @@ def _print_notes(found: CredibleSet, out: Path | None, has_report: bool, is_inte
         return
     if is_interrupted:
         message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
     if has_report:
-        typer.echo(f"report: {out / _REPORT}", err=True)
-    if any((folder := out / "checkpoint").glob("*")):
-        typer.echo(f"{folder} keeps what is done: the same command goes on from there", err=True)
+        typer.echo(f"report: {printable(str(out / _REPORT))}", err=True)
+    _note_checkpoint(out)
 
 
 def _how_it_went(found: CredibleSet, reading: float, started: float) -> dict[str, Any]:
@@ -372,7 +385,7 @@ def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
     if not _try(lambda: found.save(out / RESULT)):
         spare = _spare_path(out)
         if _try(lambda: found.save(spare)):
-            typer.echo(f"the result is in {spare} instead", err=True)
+            typer.echo(f"the result is in {printable(str(spare))} instead", err=True)
         return False
     return _try(lambda: _write_json(out / "summary.json", {**facts, **more}))
 
@@ -381,8 +394,8 @@ def _try(write: Callable[[], None]) -> bool:
     """Write something; say so where that fails, and return whether it did not."""
     try:
         write()
-    except OptionError as error:
-        typer.echo(f"error: {error}", err=True)
+    except CredibnError as error:
+        print_error(error)
         return False
     return True
 

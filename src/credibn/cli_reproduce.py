@@ -38,7 +38,7 @@ from credibn.reproduction.results import ResultTable
 from credibn.reproduction.tables import was_run
 from credibn.search import Tally
 from credibn.terminal import holding_interrupts, in_shell_words, table_text
-from credibn.words import plural
+from credibn.words import plural, printable
 
 __all__ = ["reproduce"]
 
@@ -80,7 +80,7 @@ def reproduce(
 ) -> None:
     """Compute the tables of the paper again, and set the printed numbers beside ours.
 
-    Finished parts are kept in the folder as they come: a second run goes on where the first one ended.
+    Finished cells are saved in the folder as they come: run the same command to resume.
     """
     limits = Limits(resolve_seconds(time_limit))
     if not os.path.isdir(data):
@@ -194,11 +194,11 @@ def _print(plan: Plan, tables: Mapping[str, ResultTable], outcome: Outcome, page
         for name, rows in shown.items():
             typer.echo(f"{tables[name].title}\n")
             typer.echo(f"{_text(tables[name], rows)}\n")
-        typer.echo(f"page: {page}")
+        typer.echo(f"page: {printable(str(page))}")
     for lack in outcome.missing:
         typer.echo(f"missing: {lack.file} ({lack.where})", err=True)
     if outcome.was_interrupted:
-        typer.echo("stopped; what was finished is kept, and the same command goes on from there", err=True)
+        typer.echo("stopped; the finished cells are saved; run the same command to resume", err=True)
     elif outcome.unfinished:
         typer.echo(
             f"not complete: {plural(len(outcome.unfinished), 'cell')}; the tables say why. A longer --time-limit tries "

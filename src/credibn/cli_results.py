@@ -31,7 +31,6 @@ from credibn.words import printable
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
-    from pandas import DataFrame
 
 __all__ = ["edges", "report"]
 
@@ -134,11 +133,11 @@ def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict
     threshold = facts["threshold"] or 0.0
     if format is EdgeFormat.STRENGTH:
         frame = found.edge_strengths(prior.value)
-        return _csv(frame[frame["strength"] >= threshold])
+        return str(frame[frame["strength"] >= threshold].to_csv(index=False, lineterminator="\n"))  # names must match
     frame = found.pair_probabilities(prior.value)
     frame = frame[frame["absent"] <= 1 - threshold]
     if format is EdgeFormat.CSV:
-        return _csv(frame)
+        return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is EdgeFormat.JSON:
         return json.dumps({**facts, "pairs": frame.to_dict("records")})
     return pair_table(frame) if len(frame) else "no pair of variables is joined so probably"
@@ -148,16 +147,12 @@ def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: 
     """Return the edges of at least some probability as one graph."""
     graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior.value)
     if format is EdgeFormat.ADJACENCY:
-        return str(plain_frame(adjacency_matrix(graph)).to_csv(lineterminator="\n"))
+        return str(adjacency_matrix(graph).to_csv(lineterminator="\n"))
     if format is EdgeFormat.GRAPHML:
         return to_graphml(graph)
     for _, _, attributes in graph.edges(data=True):
         attributes["label"] = f"{attributes['probability']:.2f}"
     return to_dot(graph)
-
-
-def _csv(frame: "DataFrame") -> str:
-    return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
 
 
 def report(

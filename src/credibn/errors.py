@@ -14,6 +14,7 @@ __all__ = [
     "TimeLimitError",
     "TooLargeError",
     "WorkerError",
+    "WriteError",
 ]
 
 
@@ -43,6 +44,10 @@ class TimeLimitError(CredibnError):
 
 class WorkerError(CredibnError):
     """The executor that was given lost a worker, so that the work could not be finished."""
+
+
+class WriteError(OptionError):
+    """A file cannot be written where it was asked for; the disk may be full."""
 
 
 class CredibnWarning(UserWarning):

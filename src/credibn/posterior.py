@@ -363,6 +363,6 @@ def _check_memory(estimate: PosteriorEstimate, memory_limit: int | None) -> None
     if estimate.memory_bytes > allowed:
         raise TooLargeError(
             f"the sum over all networks of {estimate.n_searched} variables needs "
-            f"{byte_text(estimate.memory_bytes)}, and may have {byte_text(allowed)}; raise memory_limit or use fewer "
-            "variables"
+            f"{byte_text(estimate.memory_bytes)}, but the limit allows {byte_text(allowed)}; raise memory_limit or "
+            "use fewer variables"
         )

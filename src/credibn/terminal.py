@@ -20,7 +20,7 @@ from rich.text import Text
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary, DataSummary
-from credibn.errors import CredibnWarning
+from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
 from credibn.progress import is_terminal
 from credibn.report import scoring_headline
@@ -36,6 +36,7 @@ __all__ = [
     "learned_facts",
     "pair_table",
     "print_costs",
+    "print_error",
     "print_estimate",
     "print_learned",
     "print_result",
@@ -67,6 +68,11 @@ def holding_interrupts() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def print_error(error: CredibnError) -> None:
+    """Print an error as one line on standard error, or more where it has more, in the words of the shell."""
+    typer.echo(f"error: {printable(in_shell_words(str(error)), keep=chr(10))}", err=True)
+
+
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Show each CredibnWarning as one line on standard error."""
@@ -84,6 +90,43 @@ def warnings_as_lines() -> Iterator[None]:
         yield
 
 
+_FLAGS = {
+    "bayes_factor": "--bayes-factor",
+    "epsilon": "--epsilon",
+    "ratio": "--ratio",
+    "k": "-k",
+    "equivalent_sample_size": "--ess",
+    "max_parents": "--max-parents",
+    "forbidden_edges": "--forbid",
+    "required_edges": "--require",
+    "tiers": "--tiers",
+    "max_networks": "--max-networks",
+    "max_classes": "--max-classes",
+    "time_limit": "--time-limit",
+    "memory_limit": "--memory-limit",
+    "n_threads": "--threads",
+    "n_rows": "--rows",
+    "unit": "--unit",
+    "score_equivalent": "--score-equivalent",
+    "engine": "--engine",
+    "posterior_share": "--posterior-share",
+    "weights": "--weights",
+    "missing": "--missing",
+    "discretise": "--discretise",
+    "columns": "--columns",
+    "max_states": "--max-states",
+    "ignore_extra": "--ignore-extra",
+    "allow_other_data": "--allow-other-data",
+}
+"""What the shell calls the options of the library."""
+_ANY = "|".join(_FLAGS)
+_GIVEN = re.compile(rf"\b({_ANY})=(?!True)('?)([\w.+-]*\w)\2")
+_SWITCHED_ON = re.compile(rf"\b({_ANY})=True\b")
+_AT_THE_START = re.compile(rf"^({_ANY})(?= is |: )")
+_NO_ENGLISH_WORD = re.compile(rf"(?<![\w'\"/.-])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'\"/-]|\.\w)")
+"""In quotes, or in a path, such a word is the user's own."""
+
+
 def in_shell_words(message: str) -> str:
     """Name options as the command line does.
 
@@ -91,27 +134,14 @@ def in_shell_words(message: str) -> str:
     --------
     >>> in_shell_words("12 values are missing: pass missing='drop'")
     '12 values are missing: pass --missing drop'
+    >>> in_shell_words("unknown variable in forbidden_edges 'max_parents'")
+    "unknown variable in --forbid 'max_parents'"
     """
     message = re.sub(r"discretise=\{'(.*?)': '(.*?)'\}", r"--discretise '\1=\2'", message)
-    flags = {
-        "missing": "--missing",
-        "columns": "--columns",
-        "max_states": "--max-states",
-        "bayes_factor": "--bayes-factor",
-        "epsilon": "--epsilon",
-        "equivalent_sample_size": "--ess",
-        "ratio": "--ratio",
-        "unit": "--unit",
-        "engine": "--engine",
-    }
-    pattern = rf"\b({'|'.join(flags)})=('?)([\w.+-]*\w)\2"
-    message = re.sub(pattern, lambda found: f"{flags[found[1]]} {found[3]}", message)
-    for option in ("score_equivalent", "ignore_extra", "allow_other_data"):
-        message = message.replace(f"{option}=True", f"--{option.replace('_', '-')}")
     message = message.replace("use predict for its mean", "leave out --proba to get its mean")
-    message = re.sub(r"\b(memory|time)_limit\b(?! is)", r"--\1-limit", message)
-    message = re.sub(r"\bposterior_share\b(?! is)", "--posterior-share", message)
-    message = re.sub(r"\bmax_(networks|classes)\b(?! is)", r"--max-\1", message)
+    message = message.replace("bayes_factor or epsilon", "--bayes-factor or --epsilon")
+    for pattern in (_GIVEN, _SWITCHED_ON, _AT_THE_START, _NO_ENGLISH_WORD):
+        message = pattern.sub(lambda found: _FLAGS[found[1]] + (f" {found[3]}" if found.re is _GIVEN else ""), message)
     return message.replace(" or format=", " or --format")
 
 
@@ -134,7 +164,7 @@ def print_result(
         return
     typer.echo(scoring_headline(dataset, table))
     if out is not None:
-        typer.echo(f"written to {out}")
+        typer.echo(f"written to {printable(str(out))}")
         return
     rows = []
     for node, (name, count) in enumerate(zip(table.names, table.counts.tolist(), strict=True)):

@@ -58,9 +58,10 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def plain_cell(text: str) -> str:
-    """Return the text of a cell that no spreadsheet runs: an apostrophe stands before what would be a formula.
+    """Return the text of a cell; text that a spreadsheet would run as a formula gets a leading apostrophe.
 
-    That is text that starts with =, +, -, @, a tab or a carriage return, goes on, and is no number.
+    That is text that is longer than one character, starts with =, +, -, @, a tab or a carriage return and is not a
+    number.
 
     Examples
     --------

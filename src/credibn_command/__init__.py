@@ -70,8 +70,8 @@ def _load() -> Callable[[], None]:
             raise
         sys.stderr.write(
             f"error: the limit on address space, 'ulimit -v', is {limit >> 20} MiB, too little to load credibn's "
-            f"libraries: {_LEAST_MEBIBYTES} MiB are needed, and about 40 for each core above two; start from a shell "
-            "where it is higher, or unlimited\n"
+            f"libraries: they need at least {_LEAST_MEBIBYTES} MiB, and small tables about 1 GiB, with 40 MiB more for "
+            "each core above two; start from a shell where it is higher, or unlimited\n"
         )
         sys.exit(_WRONG_USAGE)
     return run

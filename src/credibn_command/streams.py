@@ -1,4 +1,4 @@
-"""Standard output and standard error that never end a run: one that is closed, full or without a reader is let go.
+"""Standard output and standard error that never end a run: one that is closed, full or without a reader is ignored.
 
 What a run writes to files must not depend on who listens. So a write that fails raises nothing here: the first failure
 is remembered, and what comes after it is dropped. `main` asks at the end whether the output was needed.
@@ -101,7 +101,7 @@ def need_output(is_needed: bool) -> None:
 def why_not_written() -> str | None:
     """Return why a result that was asked for on standard output is not there.
 
-    None where it is, where files have it, and where a pipe was closed by a reader that has had enough.
+    None where it is, where files have it, and where the reader closed the pipe.
     """
     if _output is None:
         return None

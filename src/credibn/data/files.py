@@ -92,7 +92,9 @@ def _find(path: str) -> list[str]:
             return files
         raise DataError(f"no file matches the pattern {path!r}: check the folder and the ending")
     if "://" in path:
-        raise DataError(f"{path!r} is not a local file: open it with duckdb and pass the relation")
+        raise DataError(
+            f"{path!r} is not a local file: download it first, or in Python open it with duckdb and pass the relation"
+        )
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise DataError(f"{path!r} was not found: there is no folder {folder!r}")

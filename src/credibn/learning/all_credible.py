@@ -89,8 +89,8 @@ def learn(
         Does the work in pieces, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
         loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
     checkpoint : path of a folder, optional
-        Keeps what is done from time to time, all or nothing. After a kill the same call with the same folder goes on
-        from there and gives the same answer; after a limit of time too. Removed when the work is over.
+        Holds the finished work, written from time to time. After a kill or a time limit, the same call with the same
+        folder resumes and gives the same answer. Removed when the work is over.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a

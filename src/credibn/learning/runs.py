@@ -265,7 +265,9 @@ def nothing_known(watch: Watch, when: str) -> BaseException:
     if watch.reason == "time_limit":
         return TimeLimitError(f"the time limit was reached {when}, so nothing exact can be said; raise time_limit")
     if watch.reason in (None, "memory_limit"):
-        return TooLargeError(f"the search ran out of memory {when}; raise memory_limit or lower epsilon")
+        return TooLargeError(
+            f"the search ran out of memory {when}; raise memory_limit, or lower bayes_factor or epsilon"
+        )
     return KeyboardInterrupt(f"the search was stopped {when}")
 
 

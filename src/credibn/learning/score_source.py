@@ -204,7 +204,7 @@ class _FromData:
             if self._watch.reason == "memory_limit":
                 fix = limit_and_fix() if self._max_bytes is None else "raise memory_limit"
                 raise TooLargeError(
-                    f"scoring took more memory than it may: {fix}, or lower epsilon, or set max_parents"
+                    f"scoring took more memory than it may: {fix}, or lower bayes_factor or epsilon, or set max_parents"
                 ) from None
             raise
         return self._table

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a fr
 
 __all__ = ["sample_columns", "sample_network"]
 
+_MOST_ROWS = 1 << 48
+"""Well below the longest array of NumPy; far fewer rows fill any memory."""
 _NUMBERS_AT_ONCE = 1 << 20
 
 
@@ -68,6 +70,8 @@ def sample_columns(network: BayesianNetwork, n_rows: int, seed: int = 0) -> tupl
     for name, value, least in (("n_rows", n_rows, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise OptionError(f"{name} is {value!r}; give a whole number, {least} or more")
+    if n_rows > _MOST_ROWS:
+        raise OptionError(f"n_rows is {n_rows:,}; at most {_MOST_ROWS:,} rows can be drawn at once")
     generator = np.random.default_rng(seed)
     nothing = np.zeros(0)
     columns: list[NDArray[Any]] = [nothing] * network.n_variables

@@ -17,7 +17,7 @@ from credibn.data import Dataset
 from credibn.memory import explaining_shortage, need_room_for_libraries
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
-from credibn.report.provenance import facts, repeating_call
+from credibn.report.provenance import facts, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
 from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
@@ -107,6 +107,7 @@ def write_learning_page(
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
         call=repeating_call(result),
+        call_promise=promise_of_call(result),
         version=str(result.provenance.get("version", "unknown")),
     )
 

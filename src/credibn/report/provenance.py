@@ -4,7 +4,7 @@ from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.report.sections import as_text, surviving_candidates, within
 
-__all__ = ["facts", "repeating_call"]
+__all__ = ["facts", "promise_of_call", "repeating_call"]
 
 _DEFAULTS = {"score": "bic", "unit": "auto", "engine": "auto"}
 _NOT_REPEATED = ("data", "scores", "k_best", "n_threads")
@@ -45,6 +45,13 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
         ("Version of credibn", str(result.provenance.get("version", "unknown"))),
     ]
     return lines
+
+
+def promise_of_call(result: CredibleSet) -> str:
+    """Say what `repeating_call` finds: where time, memory or a person ended the search, another run ends elsewhere."""
+    if result.stopped_because in (*_LIMITS, "interrupted"):
+        return "This call asks for the same networks; the search was stopped, and another run may find more or fewer."
+    return "This call finds the same networks again."
 
 
 def repeating_call(result: CredibleSet) -> str:

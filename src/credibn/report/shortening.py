@@ -61,12 +61,14 @@ def part_named(part: CredibleSet) -> str:
 
 def shortened_sentences(result: CredibleSet, part: CredibleSet) -> list[str]:
     """Say what the page is about where it is not about all, and how to make the whole one."""
-    held = share(math.exp(min(0.0, part.log_mass - result.log_mass)))
+    log_held = min(0.0, part.log_mass - result.log_mass)
+    points = math.ceil(-1000 * math.expm1(log_held)) / 10  # rounded up: a bound
+    what = "classes" if part.rows.class_of is None else "networks"
     return [
         "This page is shortened to keep the time limit.",
         f"The probabilities of edges, v-structures and parent sets are those among {part_named(part)} of "
-        f"{len(result.rows):,}, which hold {held} of the weight; with all of them each would change by at most the "
-        "rest.",
-        "The number of networks and classes, the curve and the table of classes are of the whole result.",
+        f"{len(result.rows):,}, which hold {share(math.exp(log_held))} of the weight; including all {what} would "
+        f"change each by at most {points:.1f} percentage points.",
+        "The number of networks and classes, the curve and the table of classes cover the whole result.",
         "To make the full page: credibn report RESULT --data DATA -o report.html.",
     ]

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from credibn.atomic import replacing
+from credibn.atomic import replacing, unwritable
 from credibn.credible.figures import figure_svg, quiet_matplotlib
-from credibn.errors import OptionError
 from credibn.report.sections import write_page
 from credibn.reproduction.marks import MEANINGS, Mark
 from credibn.reproduction.plots import PLOTS, plot_deviations
@@ -34,13 +33,13 @@ def write_results(
 
     Raises
     ------
-    OptionError
+    WriteError
         When something cannot be written.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{out} cannot be made ({error.strerror}); choose another folder") from error
+        raise unwritable(out, error, "choose another folder") from error
     for name, table in tables.items():
         _write(out / f"{name}.csv", as_csv(table))
         if name == "figure1":

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from credibn.atomic import replacing
+from credibn.atomic import replacing, unwritable
 from credibn.errors import FileFormatError, OptionError
 from credibn.release import release
 from credibn.reproduction.measuring import Cell, Limits
@@ -105,7 +105,7 @@ def check_folder(out: Path) -> None:
             if time.time() - unfinished.stat().st_mtime > _SECONDS_TO_WRITE:
                 unfinished.unlink(missing_ok=True)
     except OSError as error:
-        raise OptionError(f"{folder} cannot be written ({error.strerror}); choose another folder") from error
+        raise unwritable(folder, error, "choose another folder", OptionError) from error
 
 
 def write_record(out: Path, cell: Cell, record: Record) -> None:
@@ -113,14 +113,14 @@ def write_record(out: Path, cell: Cell, record: Record) -> None:
 
     Raises
     ------
-    OptionError
+    WriteError
         When it cannot be written.
     """
     path = record_path(out, cell)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{path.parent} cannot be made ({error.strerror}); choose another folder") from error
+        raise unwritable(path.parent, error, "choose another folder") from error
     with replacing(path) as sink:
         content = {"checksum": record.checksum, **asdict(record)}
         sink.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())

@@ -208,8 +208,8 @@ def _computed(
             yield *futures[future], future.result()
     except BrokenExecutor as error:
         raise WorkerError(
-            f"the executor {type(executor).__name__} can do no more work ({str(error).strip()}); what is finished is "
-            "recorded, and the same call goes on from there"
+            f"the executor {type(executor).__name__} can do no more work ({str(error).strip()}); the finished "
+            "cells are saved; run the same call to resume"
         ) from error
     finally:
         for future in futures:

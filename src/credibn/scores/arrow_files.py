@@ -111,12 +111,12 @@ def require_checksum(path: Path, file: ArrowFile) -> None:
 def not_valid(path: Path, expected: str, error: Exception) -> FileFormatError:
     """Return the error for a file in which Arrow, or a check of its content, found a fault."""
     return FileFormatError(
-        f"{path}: expected {expected}, found no valid one ({error!s:.300}): the file is damaged or of another kind; "
-        "copy it again from a sound copy, or make it again"
+        f"{path}: expected {expected}; the file is damaged or of another kind: {error!s:.300}. Restore it from a good "
+        "copy, or create it again"
     )
 
 
 def _damaged(path: Path, reason: str) -> FileFormatError:
     return FileFormatError(
-        f"{path}: the file is damaged or was altered ({reason}); copy it again from a sound copy, or make it again"
+        f"{path}: the file is damaged or was altered ({reason}); restore it from a good copy, or create it again"
     )

@@ -39,11 +39,11 @@ def check_expansion(path: str | PathLike[str], content: memoryview) -> None:
     try:
         expanded = sum(_unpacked_lengths(content))
     except struct.error as error:
-        raise ValueError(f"no whole Arrow file: {error}") from error
+        raise ValueError(f"it is not a complete Arrow file ({error})") from error
     if expanded > limit:
         raise FileFormatError(
             f"{path}: expands to {expanded:,} bytes, and at most {limit:,} are allowed for a file of its length; "
-            "make it again"
+            "create it again"
         )
 
 
@@ -56,11 +56,11 @@ def footer_start(content: memoryview) -> int:
         When the bytes do not end as such a file does.
     """
     if len(content) < 16 or content[-6:] != _MAGIC:
-        raise ValueError("no whole Arrow file: it does not end as one")
+        raise ValueError("it is not a complete Arrow file (the end is missing)")
     (length,) = _read("<i", content, len(content) - 10)
     start = len(content) - 10 - length
     if not 0 <= start <= len(content) - 10:
-        raise ValueError("no whole Arrow file: its footer is longer than the file")
+        raise ValueError("it is not a complete Arrow file (its footer is longer than the file)")
     return start
 
 
@@ -87,8 +87,8 @@ def _unpacked_lengths(content: memoryview) -> Iterator[int]:
 
 
 def _read(format: str, content: memoryview, at: int) -> tuple[int, ...]:
-    if at < 0:  # struct would count from the end
-        raise struct.error("an offset is negative")
+    if not 0 <= at <= len(content) - struct.calcsize(format):  # struct would count negative ones from the end
+        raise struct.error("an offset points outside the file")
     return struct.unpack_from(format, content, at)
 
 

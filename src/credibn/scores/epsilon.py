@@ -72,7 +72,7 @@ def epsilon_of_ratio(ratio: float, optimal_score: float) -> float:
     if optimal_score > 0:
         raise OptionError(
             f"ratio={ratio!r} was given, but the optimal log score is {optimal_score:.6g}, above 0, where a ratio of "
-            "costs has no meaning; give epsilon or bayes_factor instead"
+            "costs has no meaning; give bayes_factor or epsilon instead"
         )
     return (ratio - 1.0) * -optimal_score + 0.0
 

@@ -26,7 +26,7 @@ __all__ = ["TIME_LIMIT_REACHED", "core_arguments", "score_in_pieces"]
 
 TIME_LIMIT_REACHED = (
     "the time limit was reached while parent sets were scored, so nothing exact can be said; raise time_limit, lower "
-    "epsilon or set max_parents"
+    "bayes_factor or epsilon, or set max_parents"
 )
 
 _PIECES = 100

@@ -420,7 +420,7 @@ def _run(
         _refuse_infinite(problem, error)
     if is_short:
         raise TooLargeError(
-            f"scoring took most of the memory there is: {limit_and_fix()}, or lower epsilon or bayes_factor, or set "
+            f"scoring took most of the memory there is: {limit_and_fix()}, or lower bayes_factor or epsilon, or set "
             "max_parents"
         )
     if found is None:

@@ -137,7 +137,8 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         if not is_out_of_memory(error):
             raise
         raise TooLargeError(
-            f"{engine.name} ran out of memory ({error}): {limit_and_fix()}; or lower epsilon, or set max_networks"
+            f"{engine.name} ran out of memory ({error}): {limit_and_fix()}; or lower bayes_factor or epsilon, or set "
+            "max_networks"
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices, problem.n_threads)

@@ -21,7 +21,7 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
     need, allowed = byte_text(estimate.bytes), byte_text(limit)
-    reason = f"it needs {need}, and may have {allowed}; raise memory_limit or use a larger machine"
+    reason = f"it needs {need}, but the limit allows {allowed}; raise memory_limit or use a larger machine"
     return replace(estimate, possible=False, reason=reason)
 
 
