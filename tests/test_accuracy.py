@@ -142,8 +142,10 @@ def test_more_configurations_than_a_double_holds_are_refused(score):
     states = tuple(tuple(range(60_000)) for _ in range(n))
     data = Dataset(tuple(f"v{v}" for v in range(n)), (np.zeros(1, np.uint16),) * n, states, np.array([1]))
     required = [(f"v{v}", f"v{n - 1}") for v in range(60)]
+    limits = {f"v{v}": 0 for v in range(n - 1)}
+    options = {"engine": "descent", "epsilon": 1e3, "required_edges": required, "max_parents": limits}
     with pytest.raises(TooLargeError, match="too many configurations"):
-        score_parent_sets(data, score=score, engine="descent", epsilon=1e3, required_edges=required)
+        score_parent_sets(data, score=score, **options)
 
 
 class RulesOut:
