@@ -380,7 +380,7 @@ def test_memory_limit(engine, tied, monkeypatch):
     monkeypatch.setitem(ENGINES, "out_of_memory", OutOfMemory())
     with pytest.raises(
         TooLargeError,
-        match=r"out of memory \(the memory quota is full\): the .*; or lower epsilon, or set max_net",
+        match=r"out of memory \(the memory quota is full\): the .*; or lower bayes_factor or epsilon, or set max_net",
     ):
         learn(tied, engine="out_of_memory")
     with pytest.raises(
