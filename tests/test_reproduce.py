@@ -289,7 +289,7 @@ def test_ctrl_c_keeps_what_is_finished(folder, tmp_path, monkeypatch):
     words = ("table2", "--data", folder, "--only", "tictactoe", "--out", tmp_path)
     result = invoke(*words)
     assert result.exit_code == 130
-    assert "what was finished is kept" in result.stderr
+    assert "the finished cells are saved" in result.stderr
     assert (tmp_path / "index.html").is_file()
     assert "| tictactoe | 20 | 192 |" in (tmp_path / "table2.md").read_text()
     assert "| tictactoe | 150 | – |" in (tmp_path / "table2.md").read_text()
