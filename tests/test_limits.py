@@ -18,7 +18,7 @@ from brute_force_engine import BruteForce
 from credibn import ScoreTable, _core, learn, memory, read_data, score_parent_sets
 from credibn.credible.rows import Rows, group, masks_of
 from credibn.data.sources import reading_until, workspace
-from credibn.errors import CredibnWarning, TimeLimitError, TooLargeError
+from credibn.errors import TimeLimitError, TooLargeError
 from credibn.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
 from credibn.report.learning_page import write_learning_page
 from credibn.search import ENGINES, Tally, exploration, make_problem
@@ -279,23 +279,6 @@ def test_a_search_leaves_time_to_deliver_what_it_has_found():
     assert watch("enumeration", 0.5)
     clock.now = 104.1
     assert (watch("enumeration", 0.5), watch.reason) == (False, "time_limit")
-
-
-@pytest.mark.parametrize("at", [0, 1, 3])
-def test_classes_that_there_is_no_time_to_check_are_left_out(every_set, monkeypatch, at):
-    """Of scores that do not say whether classes are whole, only those classes count whose members were looked at."""
-    monkeypatch.setattr("credibn.search.watching._GRACE", 0.0)
-    monkeypatch.setattr("credibn.learning.runs._ROWS_AT_A_TIME", 1000)
-    nodes = np.repeat(np.arange(every_set.n_variables), every_set.counts)
-    table = ScoreTable.from_arrays(every_set.names, nodes, every_set.scores, every_set.masks)
-    options = {"epsilon": 1000.0, "score_equivalent": True, "posterior_share": False}
-    with pytest.warns(CredibnWarning, match="for which epsilon"):
-        whole = learn(table, **options)
-    assert whole.n_classes == N_CLASSES_OF_FIVE
-    with pytest.warns(CredibnWarning, match="for which epsilon"):
-        found = learn(table, **options, progress=StopsIn("grouping", at))
-    assert (len(found.rows), found.stopped_because) == (1000 * at, "interrupted")
-    assert_valid(found, whole)
 
 
 def test_finishing_too_late_is_the_time_limit():

@@ -179,26 +179,28 @@ def test_what_was_left_out_travels_and_is_known_after_an_interruption():
 # ------------------------------------------------------------------------- scores that are not equivalent are refused
 
 
+ONE_WAY = {"b -> a": [[(0.0, ()), (1.5, (1,))], [(0.0, ())]], "a -> b": [[(0.0, ())], [(0.0, ()), (1.5, (0,))]]}
+
+
 @pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
+def test_a_credible_class_whose_canonical_member_is_not_listed_is_refused(engine):
+    """The table calls itself equivalent, and b -> a is listed without a -> b."""
+    table = ScoreTable.from_candidates(["a", "b"], ONE_WAY["b -> a"], {"score_equivalent": True, "epsilon": 2.0})
+    with pytest.raises(OptionError, match=r"a parent set that the scores do not list, .* use unit='networks'"):
+        learn(table, epsilon=2.0, engine=engine)
+    assert learn(table, epsilon=2.0, engine=engine, unit="networks").n_networks == 2
+
+
+@pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
+@pytest.mark.parametrize("edge", ONE_WAY)
+@pytest.mark.parametrize("provenance", [{}, {"epsilon": 2.0}])
 @pytest.mark.filterwarnings("ignore:these scores do not say")
-@pytest.mark.parametrize("provenance", [{}, {"epsilon": 2.0}, {"score_equivalent": True, "epsilon": 2.0}])
-def test_a_credible_class_that_is_not_listed_as_a_whole_is_refused(engine, provenance):
-    """b -> a is listed and credible, a -> b is not listed; whoever says "equivalent" is wrong."""
-    sets = [[(0.0, ()), (1.5, (1,))], [(0.0, ())]]
-    table = ScoreTable.from_candidates(["a", "b"], sets, provenance)
-    asserted = {} if "score_equivalent" in provenance else {"score_equivalent": True}
-    message = "uses a parent set that the scores do not list, .* use unit='networks'"
-    with pytest.raises(OptionError, match=message):
-        learn(table, epsilon=2.0, engine=engine, **asserted)
-    assert learn(table, epsilon=2.0, engine=engine, unit="networks", **asserted).n_networks == 2
-
-
-@pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
-def test_a_member_that_is_not_listed_is_found_where_epsilon_is_known(engine):
-    """The member that stands for the class is listed, b -> a is not."""
-    table = ScoreTable.from_candidates(["a", "b"], [[(0.0, ())], [(0.0, ()), (1.5, (0,))]], {"epsilon": 2.0})
-    with pytest.raises(OptionError, match=r"uses the parent set \{'b'\} of 'a' that the scores do not list"):
-        learn(table, epsilon=2.0, engine=engine, score_equivalent=True)
+def test_a_caller_who_vouches_for_half_a_class_gets_networks(engine, edge, provenance):
+    table = ScoreTable.from_candidates(["a", "b"], ONE_WAY[edge], provenance)
+    found = learn(table, epsilon=2.0, engine=engine, score_equivalent=True)
+    assert (found.provenance["unit"], found.n_networks) == ("networks", 2)
+    with pytest.raises(OptionError, match=r"unit is 'classes', but the scores list an edge .* that could be reversed"):
+        learn(table, epsilon=2.0, engine=engine, score_equivalent=True, unit="classes")
 
 
 # ------------------------------------------------------------------------------------ an engine that loses the optimum

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn.copying import rebuilt_from_fields
 from credibn.scores import ScoreTable
-from credibn.scores.table import parent_positions
 
 __all__ = [
     "Rows",
@@ -33,7 +32,6 @@ __all__ = [
     "is_acyclic",
     "masks_of",
     "network_batches",
-    "parent_set_outside",
 ]
 
 _BLOCK = 1 << 14
@@ -162,21 +160,6 @@ def _keys(masks: NDArray[np.uint64]) -> NDArray[np.generic]:
     words = masks.shape[-1]
     contiguous = np.ascontiguousarray(masks)
     return contiguous[..., 0] if words == 1 else contiguous.view(f"S{8 * words}")[..., 0]
-
-
-def parent_set_outside(table: ScoreTable, rows: Rows) -> str | None:
-    """Return, in words, a parent set that some member of these classes has and the table does not list."""
-    if not len(rows):
-        return None
-    weights = np.full(len(rows), 1 / len(rows))
-    nodes, masks, *_ = _core.average_structure(table.offsets, table.masks, rows.choices, weights, True)
-    keys, listed = _keys(masks), _keys(table.masks)
-    for node in range(table.n_variables):
-        candidates = listed[table.offsets[node] : table.offsets[node + 1]]
-        for at in np.flatnonzero((nodes == node) & ~np.isin(keys, candidates))[:1].tolist():
-            parents = ", ".join(repr(table.names[v]) for v in next(parent_positions(masks[at : at + 1])))
-            return f"the parent set {{{parents}}} of {table.names[node]!r}"
-    return None
 
 
 def has_repeats(choices: NDArray[np.uint32]) -> bool:

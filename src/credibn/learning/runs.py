@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn.credible import CredibleSet
-from credibn.credible.rows import Rows, best_classes, best_networks, group, parent_set_outside
+from credibn.credible.rows import Rows, best_classes, best_networks, group
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import find_log_total_mass
 from credibn.learning.options import (
@@ -37,7 +37,6 @@ from credibn.search import (
     choose_engine,
     choose_unit,
     make_problem,
-    not_equivalent,
     run_search,
     tolerance_of,
 )
@@ -60,7 +59,6 @@ __all__ = [
 
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
-_ROWS_AT_A_TIME = 1 << 14
 """Classes whose members are looked at between two questions to the watch."""
 
 
@@ -234,30 +232,10 @@ def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDAr
         rows = group(table, found.choices, scores, run.n_threads, run.watch)
     else:
         rows = Rows(found.choices, scores, found.sizes, None)
-        if table.epsilon is None or table.provenance.get("score_equivalent") is None:
-            rows = rows.first(_count_whole_classes(run, table, rows))
     if len(rows) < len(scores):
         bound = min(found.unexplored_bound, -float(scores[len(rows)]))
         found = replace(found, stopped=True, unexplored_bound=bound)
     return found, rows
-
-
-def _count_whole_classes(run: Run, table: ScoreTable, rows: Rows) -> int:
-    """Return how many classes, from the best down, have all their parent sets in a table that does not promise it.
-
-    Raises
-    ------
-    OptionError
-        When one has not.
-    """
-    n_seen = 0
-    while n_seen < len(rows) and run.watch("grouping", n_seen / len(rows)):
-        chosen = slice(n_seen, n_seen + _ROWS_AT_A_TIME)
-        stray = parent_set_outside(table, Rows(rows.choices[chosen], rows.scores[chosen], rows.sizes[chosen], None))
-        if stray is not None:
-            raise not_equivalent(stray)
-        n_seen = min(len(rows), chosen.stop)
-    return n_seen
 
 
 def nothing_known(watch: Watch, when: str) -> BaseException:

@@ -1,6 +1,6 @@
 """Search: the optimum and everything near it, by one of several engines that give the same answer."""
 
-from credibn.search.engines import ENGINES, check_engine_name, choose_engine, not_equivalent, run_search
+from credibn.search.engines import ENGINES, check_engine_name, choose_engine, run_search
 from credibn.search.problem import (
     Engine,
     EngineEstimate,
@@ -27,7 +27,6 @@ __all__ = [
     "choose_unit",
     "exact_scores",
     "make_problem",
-    "not_equivalent",
     "run_search",
     "tolerance_of",
 ]

@@ -21,7 +21,7 @@ from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
 from credibn.search.problem import FINISHING, Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
 
-__all__ = ["ENGINES", "check_engine_name", "choose_engine", "not_equivalent", "run_search"]
+__all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
@@ -153,21 +153,16 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
     return found, scores
 
 
-def not_equivalent(parent_set: str) -> OptionError:
-    """Return the error for a class that is credible, but not listed as a whole."""
-    return OptionError(
-        f"a network that is equivalent to one found uses {parent_set} that the scores do not list, so classes are not "
-        "credible as a whole: use unit='networks', and networks are listed one by one"
-    )
-
-
 def _check_classes(problem: SearchProblem, found: Found) -> None:
     """Refuse scores that are not equivalent: a class was left out that is credible, whatever was not searched."""
     limit = min(found.best_cost, found.unexplored_bound) + problem.epsilon
     if found.is_cut and len(found.costs):
         limit = min(limit, float(found.costs[-1]))
     if math.isfinite(found.class_left_out) and found.class_left_out <= limit + problem.tolerance:
-        raise not_equivalent("a parent set")
+        raise OptionError(
+            "a network that is equivalent to one found uses a parent set that the scores do not list, so classes are "
+            "not credible as a whole: use unit='networks', and networks are listed one by one"
+        )
 
 
 def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.float64], engine: str) -> None:
