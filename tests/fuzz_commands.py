@@ -10,7 +10,7 @@ from random import Random
 from typer.testing import CliRunner
 
 import fuzzing
-from credibn.cli import app
+from credibn.cli.app import app
 
 __all__ = ["COMMAND_LINE", "judge_command", "random_command"]
 

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from credibn import CredibleSet, k_best_networks, learn, read_data, read_scores, read_tiers
 from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnError, CredibnWarning, FileFormatError
-from credibn.graph_formats import parse_model_string
+from credibn.graphs.formats import parse_model_string
 from credibn.models import read_network, write_network
 from credibn.reproduction.credible_counts import CountsCell
 from credibn.reproduction.measuring import Limits

@@ -19,7 +19,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from credibn.cli import main as credibn
+from credibn.cli.app import main as credibn
 
 LATE = 0.2
 """Seconds before the expected end."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from credibn.cli import app
+from credibn.cli.app import app
 from credibn.errors import CredibnWarning
 
 ROOT = Path(__file__).resolve().parents[1]

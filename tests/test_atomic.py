@@ -4,8 +4,8 @@ import doctest
 
 import pytest
 
-from credibn import atomic
-from credibn.atomic import replacing
+from credibn._base import atomic
+from credibn._base.atomic import replacing
 from credibn.errors import OptionError
 
 

@@ -29,11 +29,11 @@ from credibn import (
     k_best_networks,
     learn,
 )
-from credibn.averaging import ParentSetProbabilities
 from credibn.credible.consensus import agreement_graph
 from credibn.credible.weights import log_sum, shares
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.examples import sample_asia
+from credibn.posterior.parent_sets import ParentSetProbabilities
 from test_classes import listed, random_chordal, random_dag, to_masks
 
 CLOSE = 1e-10

@@ -19,14 +19,15 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import CredibleSet, read_scores, score_parent_sets, terminal
-from credibn.cli import app
-from credibn.cli_options import Columns, ScoreName, columns_of
+from credibn import CredibleSet, read_scores, score_parent_sets
+from credibn.cli import text as terminal
+from credibn.cli.app import app
+from credibn.cli.options import Columns, ScoreName, columns_of
+from credibn.cli.text import in_shell_words
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import learning_headline
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
 from credibn.scores.scoring import SCORES
-from credibn.terminal import in_shell_words
 
 SCRIPT = Path(sys.executable).with_name("credibn")
 
@@ -378,7 +379,7 @@ def test_the_script_reports_mistakes_alike(asia, tmp_path):
 
 
 def test_a_name_that_the_file_cannot_carry_is_noticed_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("credibn.cli.score_parent_sets", lambda *_, **__: pytest.fail("scored before the check"))
+    monkeypatch.setattr("credibn.cli.app.score_parent_sets", lambda *_, **__: pytest.fail("scored before the check"))
     path = tmp_path / "blank.csv"
     path.write_text("a b,c\nx,u\ny,v\n")
     result = run("score", path, "-o", tmp_path / "out.jkl")
@@ -390,7 +391,7 @@ def test_unexpected_errors_are_not_hidden(asia, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("credibn.cli_options.read_data", fail)
+    monkeypatch.setattr("credibn.cli.options.read_data", fail)
     result = run("score", asia)
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)

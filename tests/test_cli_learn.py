@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
-from credibn.cli import app
-from credibn.cli_learn import _seconds_to_search
+from credibn._run.progress import stage_bars
+from credibn.cli.app import app
+from credibn.cli.learn import _seconds_to_search
+from credibn.cli.text import in_shell_words
 from credibn.errors import TimeLimitError
-from credibn.progress import stage_bars
 from credibn.report import learning_headline
 from credibn.search import ENGINES
-from credibn.terminal import in_shell_words
 from test_learning import Waiting
 
 KEYS = [
@@ -188,7 +188,7 @@ def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
     def find(checkpoint, **_):
         raise TimeLimitError("the time limit was reached")
 
-    monkeypatch.setattr("credibn.cli_learn.find_credible_set", find)
+    monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)
     result = run("learn", data, "--time-limit", 9, "-o", tmp_path)
     assert (result.exit_code, result.stderr) == (3, "error: the time limit was reached\n")
     assert not list(tmp_path.iterdir())
@@ -200,7 +200,7 @@ def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeyp
         checkpoint.keep("test", "q", "state", {"a": np.arange(3)})
         raise TimeLimitError("the time limit was reached")
 
-    monkeypatch.setattr("credibn.cli_learn.find_credible_set", find)
+    monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)
     note = f"{tmp_path / 'checkpoint'} holds the finished work; run the same command to resume\n"
     result = run("learn", data, "--time-limit", 9, "-o", tmp_path)
     assert (result.exit_code, result.stderr) == (3, f"{note}error: the time limit was reached\n")
@@ -210,7 +210,7 @@ def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeyp
 
 def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("credibn.cli_learn.print_learned", lambda _: seen.extend(p.name for p in tmp_path.iterdir()))
+    monkeypatch.setattr("credibn.cli.learn.print_learned", lambda _: seen.extend(p.name for p in tmp_path.iterdir()))
     run("learn", data, "-o", tmp_path)
     assert sorted(seen) == ["report.html", "result.credibn", "run.json", "summary.json"]
 
@@ -218,7 +218,7 @@ def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypat
 @pytest.mark.parametrize(("words", "is_limited"), [((), False), (("--time-limit", 3600), True)])
 def test_the_report_is_under_the_time_limit(data, tmp_path, monkeypatch, words, is_limited):
     given = []
-    monkeypatch.setattr("credibn.cli_learn.write_learning_page", lambda *words: given.append(words[-1]))
+    monkeypatch.setattr("credibn.cli.learn.write_learning_page", lambda *words: given.append(words[-1]))
     run("learn", data, "-o", tmp_path, *words)
     (seconds,) = given
     assert (seconds is not None) is is_limited
@@ -230,7 +230,7 @@ def test_the_report_is_under_the_time_limit(data, tmp_path, monkeypatch, words, 
 )
 def test_the_search_leaves_time_for_the_files(monkeypatch, limit, out, left):
     """Nine seconds have passed; the files of a small result take a second."""
-    monkeypatch.setattr("credibn.cli_options.time.perf_counter", lambda: 109.0)
+    monkeypatch.setattr("credibn.cli.options.time.perf_counter", lambda: 109.0)
     assert _seconds_to_search(limit, 100.0, None if out is None else Path(out)) == left
 
 
@@ -266,7 +266,7 @@ def test_ctrl_c_while_writing_loses_nothing(data, tmp_path, monkeypatch):
         result = run("learn", data, "--json", "-o", tmp_path / "one")
         assert result.exit_code == 0, result.output
         assert (tmp_path / "one" / "report.html").is_file()
-        monkeypatch.setattr("credibn.cli_learn.write_learning_page", interrupted_page)
+        monkeypatch.setattr("credibn.cli.learn.write_learning_page", interrupted_page)
         result = run("learn", data, "--json", "-o", tmp_path / "two")
     finally:
         signal.signal(signal.SIGINT, before)

@@ -17,17 +17,17 @@ from typer.testing import CliRunner
 from credibn import (
     CredibleSet,
     average_models,
-    cli_files,
     exact_posterior,
     learn,
     read_data,
     read_network,
     read_scores,
-    terminal,
 )
-from credibn.cli import app
+from credibn.cli import files as cli_files
+from credibn.cli import text as terminal
+from credibn.cli.app import app
 from credibn.examples import sample_asia
-from credibn.graph_formats import to_dot, to_graphml
+from credibn.graphs.formats import to_dot, to_graphml
 from credibn.models import fit_network
 from credibn.report import write_learning_page
 
@@ -457,7 +457,7 @@ def test_mistakes_are_explained_without_a_traceback(folder, tmp_path, monkeypatc
 
 
 def test_a_table_that_cannot_be_written_is_noticed_before_the_work(folder, monkeypatch):
-    monkeypatch.setattr("credibn.cli_models.open_result", lambda _: pytest.fail("worked before the check"))
+    monkeypatch.setattr("credibn.cli.models.open_result", lambda _: pytest.fail("worked before the check"))
     words = ["predict", folder / "result", folder / "clinic.csv", folder / "new.csv", "--target", "lung"]
     assert run(*words, "-o", folder / "none" / "x.csv").exit_code == 2
 
@@ -526,7 +526,7 @@ def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_ar
     words = words.format(hostile).split()
     words += ["--target", HOSTILE[0]] if words[0] == "predict" else []
     assert "\x1b]0;owned\x07a" in succeed(*words)
-    monkeypatch.setattr("credibn.cli_files._is_terminal", lambda: True)
+    monkeypatch.setattr("credibn.cli.files._is_terminal", lambda: True)
     shown = succeed(*words)
     assert r"\x1b]0;owned\x07a" in shown
     assert not CONTROLS.findall(shown)

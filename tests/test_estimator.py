@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import credibn
-import credibn.estimator
+import credibn.sklearn.estimator
 import strategies
 from credibn import CredibleNetworks, CredibnWarning, average_models, learn, read_data
 from credibn.errors import DataError, OptionError, TimeLimitError
@@ -353,7 +353,7 @@ def test_a_search_that_lists_nothing_is_an_error(monkeypatch):
     empty = replace(
         found, rows=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=np.inf
     )
-    monkeypatch.setattr(credibn.estimator, "learn", lambda *_, **__: empty)
+    monkeypatch.setattr(credibn.sklearn.estimator, "learn", lambda *_, **__: empty)
     with pytest.raises(TimeLimitError, match="time_limit"):
         CredibleNetworks().fit(X)
 
@@ -425,7 +425,7 @@ def test_pickled_estimator_answers_the_same(fitted):
 
 
 def test_the_package_knows_its_estimator_and_nothing_else():
-    assert credibn.CredibleNetworks is credibn.estimator.CredibleNetworks
+    assert credibn.CredibleNetworks is credibn.sklearn.estimator.CredibleNetworks
     assert "CredibleNetworks" in dir(credibn)
     with pytest.raises(AttributeError, match="CredibleNetwerks"):
         _ = credibn.CredibleNetwerks
@@ -447,8 +447,8 @@ def test_a_bar_follows_the_search(monkeypatch, is_asked):
         given.append(progress)
         return learn(*data, progress=progress, **options)
 
-    monkeypatch.setattr(credibn.estimator, "stage_bars", lambda: nullcontext(bar))
-    monkeypatch.setattr(credibn.estimator, "learn", watched)
+    monkeypatch.setattr(credibn.sklearn.estimator, "stage_bars", lambda: nullcontext(bar))
+    monkeypatch.setattr(credibn.sklearn.estimator, "learn", watched)
     CredibleNetworks(show_progress=is_asked).fit(X)
     assert given == [bar if is_asked else None]
 

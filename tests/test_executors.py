@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from credibn import k_best_classes, learn, read_data, score_parent_sets
+from credibn._run import Workbench
+from credibn._run.watch import Watch
 from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
 from credibn.scores import GaussianBIC, scoring
 from credibn.scores import pieces as scoring_pieces
-from credibn.search.watching import Watch
-from credibn.work import Workbench
 from pieces import LocalCosts, PairCosts, SlowOnce, die
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
 

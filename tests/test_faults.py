@@ -17,17 +17,18 @@ import pytest
 from typer.testing import CliRunner
 
 import pieces
-from credibn import CredibleSet, CredibnWarning, atomic, learn
-from credibn.cli import app
+from credibn import CredibleSet, CredibnWarning, learn
+from credibn._base import atomic
+from credibn._run import Workbench
+from credibn.cli.app import app
 from credibn.examples import sample_asia
-from credibn.work import Workbench
 
 SETS_OF_ASIA = 9
 """Networks within a Bayes factor of 3."""
 
 
 class FaultyDisk:
-    """Opens files as `credibn.atomic` does; writing fails with an error number for paths that a function chooses."""
+    """Opens files as `credibn._base.atomic` does; writing fails with an error number for the paths chosen."""
 
     def __init__(self, number, is_faulty):
         self.number, self.is_faulty, self.n_faults = number, is_faulty, 0
@@ -209,7 +210,7 @@ def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path, asia, monke
         shutil.rmtree(out)
         return found
 
-    monkeypatch.setattr("credibn.cli_learn.find_credible_set", learn_and_remove)
+    monkeypatch.setattr("credibn.cli.learn.find_credible_set", learn_and_remove)
     assert learn_to(out, asia).exit_code == 0
     assert {path.name for path in out.iterdir()} == {"result.credibn", "summary.json", "run.json", "report.html"}
 

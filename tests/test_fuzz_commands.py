@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from credibn.cli import app
+from credibn.cli.app import app
 from fuzz_commands import judge_command, prepare, random_command
 
 

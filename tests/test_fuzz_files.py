@@ -18,7 +18,7 @@ import fuzzing
 from credibn import CredibleSet, learn, read_data, read_network, read_scores, read_tiers
 from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnError, CredibnWarning, DataError, FileFormatError, OptionError
-from credibn.graph_formats import parse_model_string
+from credibn.graphs.formats import parse_model_string
 from credibn.models import foreign_files
 from fuzzing import READERS, damage, judge, seeds, spoil
 

@@ -15,17 +15,18 @@ import numpy as np
 import pytest
 
 from brute_force_engine import BruteForce
-from credibn import ScoreTable, _core, learn, memory, read_data, score_parent_sets
+from credibn import ScoreTable, _core, learn, read_data, score_parent_sets
+from credibn._run import memory
+from credibn._run.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
+from credibn._run.tally import FINISHING
+from credibn._run.watch import Watch
 from credibn.credible.rows import Rows, group, masks_of
 from credibn.data.sources import reading_until, workspace
 from credibn.errors import TimeLimitError, TooLargeError
-from credibn.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
 from credibn.report.learning_page import write_learning_page
 from credibn.search import ENGINES, Tally, exploration, make_problem
 from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import search_subsets
-from credibn.search.problem import FINISHING
-from credibn.search.watching import Watch
 
 N_NETWORKS_OF_FIVE, N_CLASSES_OF_FIVE = 29_281, 8_782
 
@@ -83,7 +84,7 @@ def test_everything_is_sorted_and_grouped(everything):
 @pytest.mark.parametrize("stage", FINISHING)
 @pytest.mark.parametrize("at", range(3))
 def test_a_stop_while_finishing_leaves_the_best_part(every_set, everything, monkeypatch, engine, stage, at):
-    monkeypatch.setattr("credibn.search.watching._GRACE", 0.0)
+    monkeypatch.setattr("credibn._run.watch._GRACE", 0.0)
     stops = StopsIn(stage, at)
     options = {"epsilon": 1000.0, "unit": "networks", "engine": engine, "posterior_share": False}
     found = learn(every_set, **options, progress=stops)
@@ -689,7 +690,7 @@ def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
     with pytest.raises(TooLargeError, match=r"there is too little memory to read data \(no thread\): the .*; "):
         read_data(np.zeros((3, 2), dtype=int))
     monkeypatch.undo()
-    monkeypatch.setattr("credibn.memory.available_bytes", lambda: 10 << 20)
+    monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
     with pytest.raises(TooLargeError, match=r"10.0 MiB are left, and 64.0 MiB are needed"):
         read_data(np.zeros((3, 2), dtype=int))
 
@@ -697,7 +698,7 @@ def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
 def test_a_report_for_which_there_is_too_little_memory_is_an_error_of_ours(monkeypatch, tmp_path):
     """The libraries for figures would end the process."""
     found = learn(np.random.default_rng(2).integers(0, 2, (50, 4)))
-    monkeypatch.setattr("credibn.memory.available_bytes", lambda: 10 << 20)
+    monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
     with pytest.raises(TooLargeError, match=r"work \(10.0 MiB are left, and 64.0 MiB are needed\): the "):
         write_learning_page(found, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())

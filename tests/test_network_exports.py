@@ -14,8 +14,8 @@ import model_strategies as ms
 import oracle
 from credibn import fit_network, read_network, write_network
 from credibn.errors import FileFormatError, OptionError
-from credibn.graph_formats import adjacency_matrix, model_string, parse_model_string, to_dot, to_graphml
 from credibn.graphs import CPDAG
+from credibn.graphs.formats import adjacency_matrix, model_string, parse_model_string, to_dot, to_graphml
 from credibn.models import BayesianNetwork, LinearGaussian, TableModel, from_pgmpy, from_pyagrum
 
 CONTINUOUS = BayesianNetwork(("x",), (None,), (LinearGaussian((), (), np.array(0.0), np.zeros(0), np.array(1.0)),))

@@ -10,13 +10,13 @@ import pytest
 
 import oracle
 from credibn import _core, learn
+from credibn._run import Workbench
 from credibn.errors import OptionError
 from credibn.search import SearchProblem, checkpoints, distribution, exploration
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
-from credibn.work import Workbench
 from test_integer_program import (
     TOLERANCE,
     arrays,

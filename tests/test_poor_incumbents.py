@@ -15,12 +15,12 @@ import pytest
 
 import oracle
 from credibn import ScoreTable, learn, score_parent_sets
+from credibn._run import Workbench
 from credibn.errors import OptionError
 from credibn.search import ENGINES, Found, distribution, exploration, make_problem, run_search
 from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.problem import SearchProblem
-from credibn.work import Workbench
 from test_integer_program import TOLERANCE, arrays, class_of, dags_of, leave_a_gap, search
 
 EPSILON = 1.0

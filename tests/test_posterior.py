@@ -32,7 +32,7 @@ from credibn import (
     score_parent_sets,
     write_scores,
 )
-from credibn.cli import app
+from credibn.cli.app import app
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.posterior import epsilon_for_all, estimate_posterior, posterior_of_scores, searched_nodes

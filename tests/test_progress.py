@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from credibn import k_best_networks, learn, progress
-from credibn.progress import STAGE_TITLES, StageBar, stage_bars
+from credibn import k_best_networks, learn
+from credibn._run import progress
+from credibn._run.progress import STAGE_TITLES, StageBar, stage_bars
+from credibn._run.watch import Watch
 from credibn.search import Tally
 from credibn.search.collection import found_in
-from credibn.search.watching import Watch
 
 
 class Listener:

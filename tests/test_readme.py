@@ -4,7 +4,7 @@ import re
 
 from typer.testing import CliRunner
 
-from credibn.cli import app
+from credibn.cli.app import app
 from pages import ROOT, blocks_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,8 +15,9 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import cli_reproduce, write_network
-from credibn.cli import app
+from credibn import write_network
+from credibn.cli import reproduce as cli_reproduce
+from credibn.cli.app import app
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.examples import example_network, tic_tac_toe
 from credibn.reproduction import (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from brute_force_engine import BruteForce
 from credibn import ScoreTable, _core
+from credibn._run.watch import Watch
 from credibn.errors import OptionError, TooLargeError
 from credibn.search import (
     ENGINES,
@@ -25,7 +26,6 @@ from credibn.search import (
     tolerance_of,
 )
 from credibn.search import engines as engine_registry
-from credibn.search.watching import Watch
 
 CANDIDATES = [[(-3.0, []), (-2.0, [1])], [(-4.0, []), (-3.0, [0])], [(-1.0, [])]]
 

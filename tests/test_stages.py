@@ -12,10 +12,10 @@ import pytest
 
 import oracle
 from credibn import _core, learn
+from credibn._run import Workbench
 from credibn.search import SearchProblem, distribution, exploration
 from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk
-from credibn.work import Workbench
 from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
 
 EPSILON = 5.0

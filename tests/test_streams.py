@@ -11,9 +11,9 @@ import pyarrow.csv
 import pytest
 
 from credibn import learn
+from credibn._run.progress import is_terminal, stage_bars
+from credibn.cli.text import table_text
 from credibn.examples import sample_asia
-from credibn.progress import is_terminal, stage_bars
-from credibn.terminal import table_text
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a shell and /dev/full")
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pieces
+from credibn._run import OutOfTime, Stopped, Workbench, cut_evenly
 from credibn.errors import DataError, OptionError, TooLargeError, WorkerError
-from credibn.work import OutOfTime, Stopped, Workbench, cut_evenly
 
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
 
@@ -351,7 +351,7 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import pieces
-from credibn.work import Workbench
+from credibn._run import Workbench
 bench = Workbench(folder=Path({str(kept)!r}))
 n = 0
 for index, arrays in bench.do("test", "q", pieces.count_calls, {str(calls)!r}, {PIECES!r}, lambda fraction: True):

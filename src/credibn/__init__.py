@@ -43,7 +43,7 @@ from credibn.scores import (
 )
 
 if TYPE_CHECKING:
-    from credibn.estimator import CredibleNetworks
+    from credibn.sklearn.estimator import CredibleNetworks
 
 __all__ = [
     "AIC",
@@ -90,7 +90,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # scikit-learn takes a while to import: only those who ask for the estimator wait for it.
     if name == "CredibleNetworks":
-        from credibn.estimator import CredibleNetworks
+        from credibn.sklearn.estimator import CredibleNetworks
 
         return CredibleNetworks
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
 from credibn.errors import OptionError
 from credibn.models import BayesianNetwork, TableModel
 

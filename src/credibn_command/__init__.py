@@ -64,7 +64,7 @@ def _load() -> Callable[[], None]:
     try:
         if limit is not None and limit < _LEAST_MEBIBYTES << 20:
             raise MemoryError
-        from credibn.cli import main as run
+        from credibn.cli.app import main as run
     except (ImportError, MemoryError, OSError, SystemError):
         if limit is None:
             raise

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.averaging import ParentSetProbabilities
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
+from credibn._run.memory import explaining_shortage
 from credibn.credible.weights import WeightedRows
-from credibn.memory import explaining_shortage
+from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it

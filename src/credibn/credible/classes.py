@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.credible.rows import Rows, masks_of
 from credibn.graphs import CPDAG, cpdag_of, network_graph
 from credibn.notebook import block, table

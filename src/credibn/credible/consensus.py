@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.averaging import ParentSetProbabilities
+from credibn.posterior.parent_sets import ParentSetProbabilities
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
     from networkx import DiGraph

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.averaging import pair_frame
-from credibn.checks import whole_number
-from credibn.copying import rebuilt_from_fields
+from credibn._base.checks import whole_number
+from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import plural
 from credibn.credible.averages import Averages
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
@@ -31,10 +31,10 @@ from credibn.credible.sampling import FeatureProbability, feature_probability, s
 from credibn.credible.weights import Prior, WeightedRows, log_sum, shares, weigh
 from credibn.errors import OptionError
 from credibn.graphs import network_graph
+from credibn.posterior.parent_sets import pair_frame
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
 from credibn.search import tolerance_of
-from credibn.words import plural
 
 if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
     from matplotlib.figure import Figure

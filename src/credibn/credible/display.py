@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
 from credibn.notebook import block, paragraph, table
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.words import plural
+from credibn._base.text import plural
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.atomic import replacing
-from credibn.checks import file_path
+from credibn._base.atomic import replacing
+from credibn._base.checks import file_path
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError

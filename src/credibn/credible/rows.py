@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.scores import ScoreTable
 
 __all__ = [

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.credible.rows import Rows, expand
 from credibn.errors import OptionError, TooLargeError
 from credibn.scores import EdgeLogOdds, EdgePenalty, ScoreTable, UniformPrior

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import plural, printable
 from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, OptionError
-from credibn.words import plural, printable
 
 __all__ = ["Dataset", "code_type"]
 

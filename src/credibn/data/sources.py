@@ -20,11 +20,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
-from credibn.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 
 __all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
 

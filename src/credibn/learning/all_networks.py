@@ -7,16 +7,16 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
+from credibn._run import Workbench
+from credibn._run.memory import explaining_shortage
+from credibn._run.watch import Watch
 from credibn.errors import CredibnError, CredibnWarning, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.options import Edges, Progress, as_lists, resolve_bytes, resolve_seconds
 from credibn.learning.score_source import Clock, ScoreSource, open_source
-from credibn.memory import explaining_shortage
 from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 from credibn.scores.scoring import resolve_threads
-from credibn.search.watching import Watch
-from credibn.work import Workbench
 
 __all__ = ["exact_posterior", "find_log_total_mass"]
 

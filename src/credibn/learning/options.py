@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
+from credibn._run import Workbench
 from credibn.errors import OptionError
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
-from credibn.work import Workbench
 
 __all__ = [
     "Checkpoint",

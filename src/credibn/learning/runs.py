@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn._base.version import version
+from credibn._run import Workbench
+from credibn._run.memory import explaining_shortage
+from credibn._run.watch import Watch
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_classes, best_networks, group
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
@@ -25,9 +29,7 @@ from credibn.learning.options import (
     resolve_seconds,
 )
 from credibn.learning.score_source import Clock, ScoreSource, open_source
-from credibn.memory import explaining_shortage
 from credibn.posterior import estimate_posterior
-from credibn.release import release
 from credibn.scores import ScoreTable
 from credibn.scores.scoring import resolve_threads
 from credibn.search import (
@@ -40,8 +42,6 @@ from credibn.search import (
     run_search,
     tolerance_of,
 )
-from credibn.search.watching import Watch
-from credibn.work import Workbench
 
 __all__ = [
     "FEWEST_ROWS",
@@ -342,7 +342,7 @@ def collect(
         timings=run.clock.timings(),
         settings=settings,
         provenance={
-            "version": release(),
+            "version": version(),
             "data_fingerprint": scoring.get("data_fingerprint"),
             "n_rows": scoring.get("n_rows"),
             "scores_complete_for": table.epsilon,

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Protocol
 
+from credibn._base.text import byte_text
+from credibn._run import Workbench
+from credibn._run.memory import limit_and_fix
+from credibn._run.watch import Watch
 from credibn.data import Dataset, read_data
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
-from credibn.memory import limit_and_fix
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, estimate_scoring, read_scores
 from credibn.scores.pieces import TIME_LIMIT_REACHED
 from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
-from credibn.search.watching import Watch
-from credibn.words import byte_text
-from credibn.work import Workbench
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.weights import Prior, WeightedRows, weigh
 from credibn.data import Dataset, read_data

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import plural
 from credibn.errors import OptionError
 from credibn.models.display import network_html
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, LocalModel, TableModel
 from credibn.scores.constraints import find_cycle, position_of
-from credibn.words import plural
 
 if TYPE_CHECKING:  # networkx and pandas take a while to import: only those who ask for a graph or a frame wait
     from networkx import DiGraph

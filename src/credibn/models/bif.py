@@ -30,8 +30,8 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.atomic import replacing
-from credibn.checks import file_path
+from credibn._base.atomic import replacing
+from credibn._base.checks import file_path
 from credibn.errors import CredibnWarning, OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif_syntax import QUOTED, WORD, BifSyntax, parse_bif

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.errors import OptionError
 
 __all__ = [

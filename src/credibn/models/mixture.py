@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.models.components import Structure, structure_of
 from credibn.models.local_models import LocalModel, TableModel, log_conditional
 

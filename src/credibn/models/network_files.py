@@ -12,8 +12,8 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from credibn.atomic import replacing
-from credibn.checks import file_path
+from credibn._base.atomic import replacing
+from credibn._base.checks import file_path
 from credibn.errors import CredibnWarning, OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif import bif_network, write_bif

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.errors import OptionError
 from credibn.models.display import averaged_model_html

@@ -7,7 +7,7 @@ import io
 import zlib
 from pathlib import Path
 
-from credibn.checks import decoded
+from credibn._base.checks import decoded
 from credibn.errors import FileFormatError
 
 __all__ = ["compressed", "read_text"]

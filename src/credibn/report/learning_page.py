@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from credibn._base.text import plural
+from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
 from credibn.credible.figures import figure_svg, gap_curve, networks_within
 from credibn.data import Dataset
-from credibn.memory import explaining_shortage, need_room_for_libraries
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
 from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
-from credibn.words import plural
 
 __all__ = ["write_learning_page"]
 

@@ -5,6 +5,7 @@ The same data set and table give the same bytes.
 
 import os
 
+from credibn._base.text import plural
 from credibn.data import Dataset
 from credibn.report.sections import (
     CANDIDATES_SHOWN,
@@ -17,7 +18,6 @@ from credibn.report.sections import (
     write_page,
 )
 from credibn.scores import ScoreTable
-from credibn.words import plural
 
 __all__ = ["scoring_headline", "write_scoring_page"]
 

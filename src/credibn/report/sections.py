@@ -17,12 +17,12 @@ from itertools import islice
 import jinja2
 from markupsafe import Markup
 
-from credibn.atomic import replacing
+from credibn._base.atomic import replacing
+from credibn._base.text import plural
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable
-from credibn.words import plural
 
 __all__ = [
     "CANDIDATES_SHOWN",

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.report.sections import share
-from credibn.words import plural
 
 __all__ = ["averaged_part", "part_named", "shortened_sentences"]
 

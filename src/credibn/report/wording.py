@@ -5,9 +5,9 @@ No sentence claims more than the result carries: that no other network exists is
 
 import math
 
+from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.report.sections import within
-from credibn.words import plural
 
 __all__ = ["bayes_factor_sentences", "certain_sentences", "learning_headline"]
 

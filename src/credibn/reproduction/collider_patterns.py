@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.rows import cpdag_batches
 from credibn.errors import TooLargeError

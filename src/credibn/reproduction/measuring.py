@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from credibn._run.watch import Watch
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows
 from credibn.data import Dataset
@@ -25,7 +26,6 @@ from credibn.reproduction.collider_patterns import count_collider_patterns
 from credibn.reproduction.marks import Count
 from credibn.reproduction.sources import Need
 from credibn.scores import ScoreTable, score_parent_sets
-from credibn.search.watching import Watch
 
 __all__ = [
     "Answer",

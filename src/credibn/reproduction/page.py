@@ -5,7 +5,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from credibn.atomic import replacing, unwritable
+from credibn._base.atomic import replacing, unwritable
 from credibn.credible.figures import figure_svg, quiet_matplotlib
 from credibn.report.sections import write_page
 from credibn.reproduction.marks import MEANINGS, Mark

@@ -11,7 +11,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from credibn.words import plural
+from credibn._base.text import plural
 
 __all__ = [
     "BAYES_FACTORS",

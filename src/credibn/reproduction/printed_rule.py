@@ -24,7 +24,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
 from credibn.data import Dataset
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable, score_parent_sets

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from credibn.atomic import replacing, unwritable
+from credibn._base.atomic import replacing, unwritable
+from credibn._base.version import version
 from credibn.errors import FileFormatError, OptionError
-from credibn.release import release
 from credibn.reproduction.measuring import Cell, Limits
 
 __all__ = [
@@ -69,7 +69,7 @@ class Record:
 
 def this_program() -> str:
     """Return what tells records of this program from those of another, whose numbers may mean something else."""
-    return f"credibn {release()}, answers {_ANSWERS}"
+    return f"credibn {version()}, answers {_ANSWERS}"
 
 
 def record_path(out: Path, cell: Cell) -> Path:

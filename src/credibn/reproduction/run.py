@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from credibn._base.version import version
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError, WorkerError
 from credibn.learning.options import Progress
-from credibn.release import release
 from credibn.reproduction.candidates import candidates_cells, candidates_table
 from credibn.reproduction.computing import compute
 from credibn.reproduction.credible_counts import counts_cells, counts_table
@@ -279,7 +279,7 @@ def circumstances(limits: Limits) -> str:
     """Return when and where tables are made, in one line."""
     within = "no time limit" if limits.time_limit is None else f"a time limit of {limits.time_limit:g} s for each cell"
     return (
-        f"Made on {datetime.now(UTC):%Y-%m-%d} with credibn {release()}, Python {platform.python_version()}, "
+        f"Made on {datetime.now(UTC):%Y-%m-%d} with credibn {version()}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores ({platform.system()} {platform.machine()}), {within}; cells "
         "kept from earlier runs may have had another."
     )

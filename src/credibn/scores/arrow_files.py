@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from credibn._run.memory import explaining_shortage
 from credibn.errors import FileFormatError
-from credibn.memory import explaining_shortage
 from credibn.scores.arrow_sizes import check_expansion, footer_start
 
 __all__ = ["ArrowFile", "not_valid", "opened", "require_checksum", "write_arrow"]

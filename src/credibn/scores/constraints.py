@@ -18,7 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from os import PathLike
 from typing import Any
 
-from credibn.checks import decoded, file_path
+from credibn._base.checks import decoded, file_path
 from credibn.errors import FileFormatError, OptionError
 
 __all__ = ["Constraints", "edge_of", "find_cycle", "position_of", "read_tiers", "resolve_constraints"]

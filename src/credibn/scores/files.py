@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from credibn.atomic import replacing
-from credibn.checks import file_path
+from credibn._base.atomic import replacing
+from credibn._base.checks import file_path
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores.binary_files import read_binary, write_binary
 from credibn.scores.table import ScoreTable

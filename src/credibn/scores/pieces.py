@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn._base.version import version
+from credibn._run import Arrays, GoesOn, OutOfTime, Stopped, Work, Workbench, aligned, cut_evenly
 from credibn.errors import TimeLimitError
-from credibn.release import release
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
 from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
-from credibn.work import Arrays, GoesOn, OutOfTime, Stopped, Work, Workbench, aligned, cut_evenly
 
 __all__ = ["TIME_LIMIT_REACHED", "core_arguments", "score_in_pieces"]
 
@@ -165,7 +165,7 @@ def _question(problem: ScoringProblem, engine: str, rules: Sequence[str]) -> str
     for array in (problem.allowed, problem.required, problem.max_parents, problem.edge_terms):
         arrays.update(array.tobytes())
     facts = {
-        "version": release(),
+        "version": version(),
         "data": problem.data.fingerprint,
         "score": [
             problem.score.name,
@@ -189,6 +189,6 @@ def _version_of(score: SetScore | LocalScore) -> str | None:
     nothing is kept.
     """
     if type(score).__module__.split(".")[0] == "credibn":
-        return release()
+        return version()
     told = getattr(score, "version", None)
     return told if isinstance(told, str) else None

@@ -20,11 +20,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credibn import _core
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
+from credibn._base.text import byte_text
+from credibn._base.version import version
+from credibn._run import Workbench
+from credibn._run.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, OptionError, TooLargeError
-from credibn.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
-from credibn.release import release
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.epsilon import resolve_epsilon
@@ -37,8 +39,6 @@ from credibn.scores.problem import Scored, ScoringProblem, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
-from credibn.words import byte_text
-from credibn.work import Workbench
 
 __all__ = [
     "SCORES",
@@ -457,7 +457,7 @@ def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate:
         "epsilon": problem.epsilon,
         "n_rows": problem.data.n_rows,
         "data_fingerprint": problem.data.fingerprint,
-        "version": release(),
+        "version": version(),
         "constraints": problem.constraints.describe(),
         "prior": describe_prior(prior, problem.data.names),
         "score_equivalent": is_set_score and keeps_score_equivalence(problem.edge_terms),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
 from credibn.errors import OptionError
 from credibn.scores.constraints import find_cycle, position_of
 

@@ -1,13 +1,12 @@
 """Search: the optimum and everything near it, by one of several engines that give the same answer."""
 
+from credibn._run.tally import Tally, Unit
 from credibn.search.engines import ENGINES, check_engine_name, choose_engine, run_search
 from credibn.search.problem import (
     Engine,
     EngineEstimate,
     Found,
     SearchProblem,
-    Tally,
-    Unit,
     choose_unit,
     exact_scores,
     make_problem,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from credibn import _core
+from credibn._run import Arrays
 from credibn.search.problem import SearchProblem
-from credibn.work import Arrays
 
 __all__ = ["Checkpoints"]
 

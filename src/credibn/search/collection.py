@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from credibn import _core
+from credibn._run.tally import Tally
 from credibn.search.memory import allowed_bytes
-from credibn.search.problem import Found, SearchProblem, Tally
+from credibn.search.problem import Found, SearchProblem
 
 __all__ = ["found_in", "new_collection", "tally_of"]
 

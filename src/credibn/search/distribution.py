@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from credibn._base.version import version
+from credibn._run import Arrays, GoesOn, OutOfTime, Stopped, aligned
 from credibn.errors import WorkerError
-from credibn.release import release
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
 from credibn.search.parts import Branch, unpack
 from credibn.search.problem import SearchProblem
-from credibn.work import Arrays, GoesOn, OutOfTime, Stopped, aligned
 
 __all__ = ["hand_out", "work_on_part"]
 
@@ -38,7 +38,7 @@ def hand_out(run: Exploration, branches: Sequence[Branch], checkpoints: Checkpoi
         "parts",
         None,
         work_on_part,
-        (release(), _for_workers(run.asked_for, bench.n_workers)),
+        (version(), _for_workers(run.asked_for, bench.n_workers)),
         parts,
         lambda _: run.asked("branches", run.share_done),
         None if seconds is None else max(0.0, seconds - SECONDS_TO_HAND_IN),
@@ -106,9 +106,9 @@ def _take(run: Exploration, found: Arrays) -> None:
 def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesOn) -> Arrays:
     """Explore a part for some seconds: the networks found, and the branches that are left."""
     made_by, problem = common
-    if made_by != release():
+    if made_by != version():
         raise WorkerError(
-            f"a worker has credibn {release()}, and the work comes from {made_by}; install the same there"
+            f"a worker has credibn {version()}, and the work comes from {made_by}; install the same there"
         )
     until = time.monotonic() + SECONDS_PER_PART
     asked = {**aligned(vars(problem)), "watch": lambda stage, fraction: goes_on(fraction)}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.memory import usable_bytes
+from credibn._run.memory import usable_bytes
 from credibn.search.collection import found_in, new_collection
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 

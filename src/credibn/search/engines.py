@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn._run.memory import is_out_of_memory, limit_and_fix
+from credibn._run.tally import FINISHING, Tally
 from credibn.errors import OptionError, TooLargeError
-from credibn.memory import is_out_of_memory, limit_and_fix
 from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
-from credibn.search.problem import FINISHING, Engine, EngineEstimate, Found, SearchProblem, Tally, exact_scores
+from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
 
 __all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn._run import Arrays
 from credibn.search.branching import EdgeSplitter
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
@@ -28,7 +29,6 @@ from credibn.search.memory import within_memory
 from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
-from credibn.work import Arrays
 
 __all__ = ["Exploration", "Statistics"]
 

@@ -3,9 +3,9 @@
 import math
 from dataclasses import replace
 
-from credibn.memory import usable_bytes
+from credibn._base.text import byte_text
+from credibn._run.memory import usable_bytes
 from credibn.search.problem import EngineEstimate, SearchProblem
-from credibn.words import byte_text
 
 __all__ = ["allowed_bytes", "within_memory"]
 

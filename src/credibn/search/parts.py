@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from credibn import _core
+from credibn._run import Arrays
 from credibn.search.relaxation import Flags, Floats, Positions
-from credibn.work import Arrays
 
 __all__ = ["Branch", "Walk", "pack", "unpack"]
 

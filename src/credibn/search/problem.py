@@ -22,34 +22,29 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn._base.version import version
+from credibn._run import Workbench
+from credibn._run.tally import Tally, Unit
 from credibn.errors import OptionError, TooLargeError
-from credibn.release import release
 from credibn.scores import ScoreTable
-from credibn.work import Workbench
 
 __all__ = [
-    "FINISHING",
     "Engine",
     "EngineEstimate",
     "Found",
     "SearchProblem",
-    "Tally",
-    "Unit",
     "choose_unit",
     "exact_scores",
     "make_problem",
     "tolerance_of",
 ]
 
-Unit = Literal["classes", "networks"]
-FINISHING = ("sorting", "grouping")
-"""The stages in which what was found is put in order. A stop leaves out the worst part of it, not all."""
 _LEAST_TOLERANCE = 1e-12
 _EPSILON_ROUNDING = 1e-14
 """An epsilon may have been computed in another way, as a logarithm of the Bayes factor; pruning allows for more."""
@@ -58,31 +53,6 @@ _MOST_VARIABLES = 255
 
 def _go_on(stage: str, fraction: float) -> bool:
     return True
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What a search has found so far; nothing of it is final.
-
-    Attributes
-    ----------
-    unit : {"classes", "networks"}
-        What is counted.
-    n_found : int
-        How many are held; some may yet turn out not to be credible, or be dropped for better ones.
-    best_score : float
-        The best log score known; minus infinity when none is.
-    bound : float
-        No network scores more than this, as far as is proven; infinite when nothing is.
-    seconds_to_finish : float
-        About how long it would take one processor to put in order what is held.
-    """
-
-    unit: Unit
-    n_found: int
-    best_score: float
-    bound: float = math.inf
-    seconds_to_finish: float = 0.0
 
 
 def _without_end() -> float | None:
@@ -155,7 +125,7 @@ class SearchProblem:
             content.update(np.ascontiguousarray(array).tobytes())
         quotas = self.max_rows, self.max_networks, self.max_bytes
         asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas
-        return f"search {release()} {content.hexdigest()} {asked}"
+        return f"search {version()} {content.hexdigest()} {asked}"
 
     @property
     def n_variables(self) -> int:

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import typer
 
-from credibn.atomic import replacing, unwritable
-from credibn.checks import file_path
+from credibn._base.atomic import replacing, unwritable
+from credibn._base.checks import file_path
+from credibn._base.text import plain_cell, printable
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
-from credibn.words import plain_cell, printable
 
 if TYPE_CHECKING:  # pandas takes a while to import: commands without a frame do not wait for it
     from pandas import DataFrame

@@ -17,15 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from credibn._base.text import byte_text, printable
+from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary, DataSummary
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.graphs import CPDAG
-from credibn.progress import is_terminal
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
-from credibn.words import byte_text, printable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame

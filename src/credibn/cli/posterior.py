@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from credibn.cli_options import (
+from credibn._run.progress import stage_bars
+from credibn.cli.options import (
     AsJsonOption,
     ContinuousOption,
     DataArgument,
@@ -31,10 +32,9 @@ from credibn.cli_options import (
     scoring_source,
     time_left,
 )
+from credibn.cli.text import pair_table
 from credibn.learning import exact_posterior
 from credibn.posterior import Posterior
-from credibn.progress import stage_bars
-from credibn.terminal import pair_table
 from credibn_command import start_time
 
 if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not wait for it

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import BinaryIO
 
-from credibn.checks import file_path
+from credibn._base.checks import file_path
 from credibn.errors import OptionError, WriteError
 
 __all__ = ["replacing", "unwritable", "why_unwritable"]

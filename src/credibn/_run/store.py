@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.atomic import replacing
+from credibn._base.atomic import replacing
 from credibn.errors import OptionError
 
 if sys.platform != "win32":

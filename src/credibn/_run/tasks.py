@@ -25,10 +25,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from credibn.atomic import why_unwritable
+from credibn._base.atomic import why_unwritable
+from credibn._run.memory import explaining_shortage
+from credibn._run.store import Arrays, KeptFolder, digest_of
 from credibn.errors import CredibnError, CredibnWarning, OptionError, WorkerError
-from credibn.memory import explaining_shortage
-from credibn.work.folder import Arrays, KeptFolder, digest_of
 
 __all__ = ["GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned"]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from credibn.cli_files import check_destination, note_incomplete, open_result, plain_frame, write_text
-from credibn.cli_options import (
+from credibn._base.text import printable
+from credibn.cli.files import check_destination, note_incomplete, open_result, plain_frame, write_text
+from credibn.cli.options import (
     AsJsonOption,
     ContinuousOption,
     DiscretiseOption,
@@ -22,12 +23,11 @@ from credibn.cli_options import (
     columns_of_result,
     read,
 )
+from credibn.cli.text import pair_table
 from credibn.credible import CredibleSet
 from credibn.errors import OptionError
-from credibn.graph_formats import adjacency_matrix, to_dot, to_graphml
+from credibn.graphs.formats import adjacency_matrix, to_dot, to_graphml
 from credibn.report import write_learning_page
-from credibn.terminal import pair_table
-from credibn.words import printable
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
-from credibn.cli_files import check_destination, open_result, write_text
-from credibn.cli_options import AsJsonOption
+from credibn._base.text import printable
+from credibn.cli.files import check_destination, open_result, write_text
+from credibn.cli.options import AsJsonOption
 from credibn.errors import OptionError
-from credibn.graph_formats import to_dot, to_graphml
+from credibn.graphs.formats import to_dot, to_graphml
 from credibn.models import read_network, write_network
 from credibn.scores import read_scores, write_scores
-from credibn.words import printable
 
 __all__ = ["ScoreFormat", "convert"]
 

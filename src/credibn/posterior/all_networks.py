@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.averaging import ParentSetProbabilities, pair_frame, rounding_of_edges
-from credibn.copying import rebuilt_from_fields
+from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import byte_text
+from credibn._run.memory import usable_bytes
 from credibn.errors import OptionError, TooLargeError
-from credibn.memory import usable_bytes
 from credibn.notebook import block, paragraph, table
+from credibn.posterior.parent_sets import ParentSetProbabilities, pair_frame, rounding_of_edges
 from credibn.scores import ScoreTable
-from credibn.words import byte_text
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame

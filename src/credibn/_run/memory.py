@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from credibn._base.text import byte_text
 from credibn.errors import TooLargeError
-from credibn.words import byte_text
 
 __all__ = [
     "SHARE",

@@ -1,18 +1,18 @@
-"""Which release of credibn this is."""
+"""Which version of credibn this is."""
 
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 
-__all__ = ["release"]
+__all__ = ["version"]
 
 
 @cache
-def release() -> str:
+def version() -> str:
     """Return the version of the installed package; looked up once, for each look-up leaves something in memory.
 
     Examples
     --------
-    >>> release()[0].isdigit()
+    >>> version()[0].isdigit()
     True
     """
-    return version("credibn")
+    return metadata.version("credibn")

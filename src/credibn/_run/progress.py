@@ -10,7 +10,7 @@ from functools import partial
 from math import isfinite
 from typing import IO
 
-from credibn.search import Tally
+from credibn._run.tally import Tally
 
 __all__ = ["STAGE_TITLES", "StageBar", "is_terminal", "progress_bar", "stage_bars", "tally_text"]
 

@@ -16,10 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
-from credibn.cli_options import AsJsonOption
+from credibn._base.text import plural, printable
+from credibn._run.progress import STAGE_TITLES, StageBar, is_terminal, stage_bars
+from credibn.cli.options import AsJsonOption
+from credibn.cli.text import holding_interrupts, in_shell_words, table_text
 from credibn.errors import OptionError
 from credibn.learning.options import Progress, resolve_seconds
-from credibn.progress import STAGE_TITLES, StageBar, is_terminal, stage_bars
 from credibn.reproduction import (
     EXPERIMENTS,
     Followed,
@@ -37,8 +39,6 @@ from credibn.reproduction.measuring import Answer, Cell
 from credibn.reproduction.results import ResultTable
 from credibn.reproduction.tables import was_run
 from credibn.search import Tally
-from credibn.terminal import holding_interrupts, in_shell_words, table_text
-from credibn.words import plural, printable
 
 __all__ = ["reproduce"]
 

@@ -1,7 +1,7 @@
 """Work cut into independent pieces: done on any executor, kept in a folder, continued after an interruption."""
 
-from credibn.work.bench import GoesOn, OutOfTime, Stopped, Work, Workbench, aligned
-from credibn.work.cutting import cut_evenly
-from credibn.work.folder import Arrays
+from credibn._run.partition import cut_evenly
+from credibn._run.store import Arrays
+from credibn._run.tasks import GoesOn, OutOfTime, Stopped, Work, Workbench, aligned
 
 __all__ = ["Arrays", "GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned", "cut_evenly"]

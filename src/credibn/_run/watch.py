@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from credibn.memory import MemoryGuard
-from credibn.search.problem import FINISHING, Tally
+from credibn._run.memory import MemoryGuard
+from credibn._run.tally import FINISHING, Tally
 
 __all__ = ["Watch"]
 

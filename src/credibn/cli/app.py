@@ -26,11 +26,14 @@ import pyarrow.csv
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from credibn.atomic import replacing, unwritable
-from credibn.cli_convert import ScoreFormat, convert
-from credibn.cli_learn import kbest, learn
-from credibn.cli_models import fit, predict, sample
-from credibn.cli_options import (
+from credibn._base.atomic import replacing, unwritable
+from credibn._base.text import printable
+from credibn._run.memory import explaining_shortage
+from credibn._run.progress import progress_bar
+from credibn.cli.convert import ScoreFormat, convert
+from credibn.cli.learn import kbest, learn
+from credibn.cli.models import fit, predict, sample
+from credibn.cli.options import (
     AsJsonOption,
     BayesFactorOption,
     Columns,
@@ -55,17 +58,23 @@ from credibn.cli_options import (
     parent_limits,
     read,
 )
-from credibn.cli_posterior import posterior
-from credibn.cli_reproduce import reproduce
-from credibn.cli_results import edges, report
+from credibn.cli.posterior import posterior
+from credibn.cli.reproduce import reproduce
+from credibn.cli.results import edges, report
+from credibn.cli.text import (
+    print_costs,
+    print_error,
+    print_estimate,
+    print_result,
+    print_summary,
+    warnings_as_lines,
+)
 from credibn.data import Dataset, read_data
 from credibn.data.states import MAX_STATES
 from credibn.errors import CredibnError, OptionError, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
-from credibn.memory import explaining_shortage
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
-from credibn.progress import progress_bar
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import (
     EdgePenalty,
@@ -76,15 +85,6 @@ from credibn.scores import (
     write_scores,
 )
 from credibn.scores.epsilon import resolve_epsilon
-from credibn.terminal import (
-    print_costs,
-    print_error,
-    print_estimate,
-    print_result,
-    print_summary,
-    warnings_as_lines,
-)
-from credibn.words import printable
 from credibn_command.streams import NOT_WRITTEN, need_output
 
 __all__ = ["app", "main"]

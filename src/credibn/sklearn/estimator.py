@@ -20,18 +20,18 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_cons
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from credibn.checks import whole_number
+from credibn._base.checks import whole_number
+from credibn._run.progress import stage_bars
 from credibn.credible import CredibleSet
 from credibn.credible.display import class_frame
 from credibn.data import Dataset, read_data
 from credibn.data.frames import pandas_frame
 from credibn.errors import DataError, OptionError, TimeLimitError
-from credibn.estimator_input import as_array, checked_counts, checked_target, name_of, unused
 from credibn.learning import learn
 from credibn.models import average_models
-from credibn.progress import stage_bars
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.scoring import resolve_score
+from credibn.sklearn.inputs import as_array, checked_counts, checked_target, name_of, unused
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -19,9 +19,12 @@ from typing import Annotated, Any
 
 import typer
 
-from credibn.atomic import replacing, unwritable
-from credibn.cli_files import RESULT
-from credibn.cli_options import (
+from credibn._base.atomic import replacing, unwritable
+from credibn._base.text import printable
+from credibn._run import Workbench
+from credibn._run.progress import stage_bars
+from credibn.cli.files import RESULT
+from credibn.cli.options import (
     AsJsonOption,
     BayesFactorOption,
     ContinuousOption,
@@ -48,18 +51,15 @@ from credibn.cli_options import (
     scoring_source,
     time_left,
 )
+from credibn.cli.text import holding_interrupts, learned_facts, print_error, print_learned, run_facts
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.errors import CredibnError, OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
 from credibn.learning.runs import settle
-from credibn.progress import stage_bars
 from credibn.report import write_learning_page
 from credibn.scores.scoring import resolve_threads
-from credibn.terminal import holding_interrupts, learned_facts, print_error, print_learned, run_facts
-from credibn.words import printable
-from credibn.work import Workbench
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 

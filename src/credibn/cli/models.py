@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from credibn.cli_files import check_destination, check_table_destination, deliver, note_incomplete, open_result
-from credibn.cli_options import (
+from credibn._base.text import printable
+from credibn.cli.files import check_destination, check_table_destination, deliver, note_incomplete, open_result
+from credibn.cli.options import (
     AsJsonOption,
     Columns,
     ContinuousOption,
@@ -30,10 +31,9 @@ from credibn.cli_options import (
 from credibn.credible import CredibleSet
 from credibn.data.new_rows import read_other_columns
 from credibn.errors import OptionError
-from credibn.graph_formats import parse_model_string
+from credibn.graphs.formats import parse_model_string
 from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
 from credibn.scores.constraints import position_of
-from credibn.words import printable
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph

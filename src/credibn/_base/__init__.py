@@ -1,0 +1,1 @@
+"""What every stage may use: atomic writes, checks of arguments, text, the version."""

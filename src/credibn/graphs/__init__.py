@@ -1,0 +1,13 @@
+"""Networks and classes as graphs: CPDAGs, class sizes and members; text formats."""
+
+from credibn.graphs.networks import (
+    CPDAG,
+    class_members,
+    class_size,
+    cpdag_of,
+    network_graph,
+    parent_masks,
+    same_class,
+)
+
+__all__ = ["CPDAG", "class_members", "class_size", "cpdag_of", "network_graph", "parent_masks", "same_class"]

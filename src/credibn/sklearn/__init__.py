@@ -1,0 +1,5 @@
+"""The estimator for scikit-learn."""
+
+from credibn.sklearn.estimator import CredibleNetworks
+
+__all__ = ["CredibleNetworks"]
