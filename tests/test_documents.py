@@ -44,6 +44,12 @@ def test_links_to_files_lead_somewhere(page):
         assert (folder / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_files_of_the_project_that_a_page_names_exist(page):
+    for name in re.findall(r"`((?:benchmarks|cpp|docs|paper|report|search|src|tests)/[\w/.-]+\.\w+)`", PAGES[page]):
+        assert (ROOT / name).exists() or (ROOT / "src" / "credibn" / name).exists(), name
+
+
 def test_every_public_name_is_in_the_reference():
     listed = re.findall(r"^::: credibn\.(?:\w+\.)*(\w+)$", PAGES["docs/api.md"], flags=re.M)
     assert sorted(set(listed)) == sorted(listed)
