@@ -78,7 +78,7 @@ FORCE:
 
 # Damaged and hostile files and command lines, thousands for each reader.
 fuzz: $(VENV)/.test
-	$(BIN)/python tests/fuzz_campaign.py
+	$(BIN)/python tests/support/fuzz_campaign.py
 
 # Every table of CREDIBN_DATA under limits of time and memory; runs that are killed and go on.
 bench-limits: $(VENV)/.installed

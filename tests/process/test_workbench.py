@@ -349,7 +349,7 @@ def test_a_killed_run_lets_go_of_the_folder_and_its_pieces_are_taken_up(tmp_path
     script = f"""
 import sys, time
 from pathlib import Path
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(pieces.__file__).parent)!r})
 import pieces
 from credibn._run import Workbench
 bench = Workbench(folder=Path({str(kept)!r}))

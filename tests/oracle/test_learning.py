@@ -5,7 +5,6 @@ import json
 import math
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracle
 import strategies
-from brute_force_engine import BruteForce
+from brute_force_engine import BruteForce, Waiting
 from credibn import (
     AIC,
     BIC,
@@ -271,27 +270,6 @@ def test_max_classes_where_classes_have_many_members(engine, tied, monkeypatch):
 def test_both_limits(engine, tied):
     found = learn(tied, epsilon=8, engine=engine, max_classes=2, max_networks=1)
     assert (found.n_networks, found.stopped_because) == (1, "max_networks")
-
-
-class Waiting(BruteForce):
-    """Finds half of the networks, and then waits until it is told to stop."""
-
-    name = "waiting"
-
-    def __init__(self, before_waiting=lambda: None, has_found=True):
-        self.before_waiting, self.has_found = before_waiting, has_found
-
-    def search(self, problem):
-        found = super().search(problem)
-        self.before_waiting()
-        while problem.watch("enumeration", 0.5):
-            time.sleep(0.01)
-        k = len(found.costs) // 2 if self.has_found else 0
-        best = found.best_cost if self.has_found else math.inf
-        bound = float(found.costs[k]) if self.has_found else -math.inf
-        return type(found)(
-            found.choices[:k], found.costs[:k], found.sizes[:k], best, stopped=True, unexplored_bound=bound
-        )
 
 
 @pytest.fixture

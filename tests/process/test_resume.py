@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
+KILLING = Path(__file__).parents[1] / "support" / "killing.py"
 SAME_BYTES = ("result.credibn", "summary.json", "report.html")
 
 
@@ -46,7 +46,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(n_variables, options, tmp_path):
     data = tmp_path / "noise.csv"
     write_noise(data, n_variables, 60, 1)
     arguments = ["learn", data, *options, "--engine", "integer-program"]
-    facts = json.loads(command([HERE / "killing.py", 5, 0, tmp_path / "whole", tmp_path / "killed", *arguments]))
+    facts = json.loads(command([KILLING, 5, 0, tmp_path / "whole", tmp_path / "killed", *arguments]))
     assert facts["killed"] > 0
     for name in SAME_BYTES:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes(), name

@@ -13,6 +13,7 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
+from brute_force_engine import Waiting
 from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_parent_sets, write_scores
 from credibn._run.progress import stage_bars
 from credibn.cli.app import app
@@ -21,7 +22,6 @@ from credibn.cli.text import in_shell_words
 from credibn.errors import TimeLimitError
 from credibn.report import learning_headline
 from credibn.search import ENGINES
-from test_learning import Waiting
 
 KEYS = [
     "n_variables",

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from credibn.cli.app import app
 from credibn.errors import CredibnWarning
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RUN = ("python", "console", "sh")
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.S | re.M)
 _STATUS = "echo $?"

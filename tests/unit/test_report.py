@@ -463,7 +463,7 @@ def test_the_page_of_a_stopped_search_does_not_promise_the_same_networks(tmp_pat
 
 def test_the_page_cites_what_the_citation_file_names(tmp_path, asia_result):
     page = unescape(re.sub(r"\s+", " ", learning_page_of(asia_result, tmp_path / "page.html")))
-    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     title = re.search(r"title: (Learning .*)", citation)[1]
     assert f"<cite>{title}</cite>" in page
     assert all(name in page for name in re.findall(r"family-names: ([\w ]+)", citation))

@@ -1,9 +1,9 @@
 """Many spoiled files for every reader, each kind in a process of its own under a watchdog.
 
-``python tests/fuzz_campaign.py -n 2000`` prints a table: inputs, how many were valid or refused, findings, the slowest
-input, and the most that one input added to the resident memory. Names select readers; ``command line`` runs commands
-with odd values. An input is known by its reader and number; ``--show N`` prints it. A finding is anything but a valid
-object or an error that helps: another exception, a process that died, an input that took more than a minute.
+``python tests/support/fuzz_campaign.py -n 2000`` prints a table: inputs, how many were valid or refused, findings, the
+slowest input, and the most that one input added to the resident memory. Names select readers; ``command line`` runs
+commands with odd values. An input is known by its reader and number; ``--show N`` prints it. A finding is anything but
+a valid object or an error that helps: another exception, a process that died, an input that took more than a minute.
 """
 
 import argparse
