@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# A busy machine is slow, not wrong: no test fails for the time that one example takes.
-settings.register_profile("credibn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("credibn")
+from profiles import register_profiles
+
+register_profiles()
 
 
 def _use_core(file: str) -> None:
@@ -21,8 +20,6 @@ def _use_core(file: str) -> None:
     core = importlib.util.module_from_spec(spec)
     sys.modules["credibn._core"] = core
     spec.loader.exec_module(core)
-    settings.register_profile("sanitized", settings.get_profile("credibn"), max_examples=15)
-    settings.load_profile("sanitized")
 
 
 if "CREDIBN_CORE" in os.environ:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import listing
@@ -34,6 +34,7 @@ from credibn.credible.weights import log_sum, shares
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.posterior.parent_sets import ParentSetProbabilities
+from profiles import examples
 from test_classes import listed, random_chordal, random_dag, to_masks
 
 CLOSE = 1e-10
@@ -191,7 +192,7 @@ def test_wrong_arrays_are_refused(change, message):
 # Over a set
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(strategies.coded_tables(max_columns=5), strategies.epsilons(), st.data())
 def test_averages_are_those_of_the_networks(table, epsilon, draws):
     limits = draws.draw(st.one_of(st.just({}), strategies.constraints(table)))
@@ -205,7 +206,7 @@ def test_averages_are_those_of_the_networks(table, epsilon, draws):
     np.testing.assert_allclose(credible.averages("classes").compelled, compelled, atol=CLOSE)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(strategies.coded_tables(max_columns=4), strategies.epsilons(), st.data())
 def test_averages_under_a_structure_prior(table, epsilon, draws):
     prior = draws.draw(strategies.priors(table.n)) or UniformPrior()
@@ -217,7 +218,7 @@ def test_averages_under_a_structure_prior(table, epsilon, draws):
     check_averages(credible, weights, edges, prior)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(strategies.coded_tables(max_columns=4), st.sampled_from([BIC(), BDeu(1.0), BDeu(30.0)]))
 def test_a_wide_set_is_the_posterior_of_all_networks(table, score):
     """Epsilon beyond any difference: the averages are those over all DAGs, from naive scores."""
@@ -434,7 +435,7 @@ def expected_agreement(dag, edges):
     return total
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(1, 4), st.randoms(use_true_random=False))
 def test_no_dag_agrees_better(n, random):
     """Parent sets at random, of which the edges may form cycles: the best of all DAGs is found."""

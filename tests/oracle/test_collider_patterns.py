@@ -5,7 +5,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
@@ -16,6 +16,7 @@ from credibn.errors import OptionError, TooLargeError
 from credibn.graphs import class_members, class_size, parent_masks
 from credibn.reproduction.collider_patterns import count_collider_patterns
 from networks import dag_of
+from profiles import examples
 
 PRINTED = {
     "bic": {
@@ -91,7 +92,7 @@ def test_one_class(seed, n, width, n_colliders):
     assert count_collider_patterns(one_class(graph, members)) == len(expected)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(strategies.coded_tables(max_columns=5), st.sampled_from([0.0, 1.1, 3.1, 20.0]))
 def test_sets_learned_from_data(table, epsilon):
     by_class = learn(table.dataset(), epsilon=epsilon, unit="classes")
@@ -100,7 +101,7 @@ def test_sets_learned_from_data(table, epsilon):
     assert count_collider_patterns(by_class) == count_collider_patterns(by_network) == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(strategies.coded_tables(min_columns=2, max_columns=4), st.integers(0, 2**32 - 1))
 def test_classes_that_are_credible_in_part(table, seed):
     """With a prior that tells the members of a class apart, networks are listed one by one."""

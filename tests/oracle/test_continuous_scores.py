@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from credibn.data.dataset import Dataset
@@ -29,6 +29,7 @@ from naive_scores import (
     naive_conditional_gaussian,
     naive_gaussian_bic,
 )
+from profiles import examples
 
 SCORES = [GaussianBIC(), BGe(), ConditionalGaussianBIC()]
 CONTINUOUS = [GaussianBIC(), BGe()]
@@ -126,7 +127,7 @@ def is_well_conditioned(data, limit=1e-6, prior=0.0):
 # --------------------------------------------------------------------------------------------- naive twins
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@examples(60, HealthCheck.filter_too_much)
 @given(continuous_tables())
 def test_gaussian_bic_is_the_bic_of_a_regression(data):
     assume(is_well_conditioned(data))
@@ -135,7 +136,7 @@ def test_gaussian_bic_is_the_bic_of_a_regression(data):
         assert_agree(local_cost(GaussianBIC(), data, node, parents), naive, data)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@examples(25, HealthCheck.filter_too_much)
 @given(
     continuous_tables(min_rows=2, max_weight=2, max_columns=3),
     st.sampled_from([0.1, 1.0, 7.5]),
@@ -151,7 +152,7 @@ def test_bge_is_the_product_of_sequential_predictions(data, alpha_mu, above):
         assert_agree(local_cost(score, data, node, parents), naive, data)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(mixed_tables(), st.sampled_from([0.01, 1.0, 5.0]))
 def test_conditional_gaussian_is_the_sum_over_cells(data, pseudo_rows):
     for node, parents in families(len(data.names)):
@@ -159,7 +160,7 @@ def test_conditional_gaussian_is_the_sum_over_cells(data, pseudo_rows):
         assert_agree(local_cost(ConditionalGaussianBIC(pseudo_rows), data, node, parents), naive, data)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(mixed_tables())
 def test_conditional_gaussian_of_discrete_columns_is_bic(data):
     discrete = [v for v in range(len(data.names)) if data.arities[v]]
@@ -215,7 +216,7 @@ def covered_edges(parents):
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@examples(40, HealthCheck.filter_too_much)
 @given(st.data(), st.integers(0, 2**32 - 1))
 def test_reversing_a_covered_edge_changes_nothing(score, draws, seed):
     data = draws.draw(mixed_tables() if score.columns == "mixed" else continuous_tables())
@@ -233,7 +234,7 @@ def test_reversing_a_covered_edge_changes_nothing(score, draws, seed):
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@examples(40, HealthCheck.filter_too_much)
 @given(st.data())
 def test_weights_are_repeated_rows(score, draws):
     data = draws.draw(mixed_tables() if score.columns == "mixed" else continuous_tables())
@@ -327,7 +328,7 @@ def test_large_counts_scale_the_fit(score):
 # --------------------------------------------------------------------------------------- floor of the cost
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@examples(40, HealthCheck.filter_too_much)
 @given(continuous_tables(max_columns=5))
 def test_no_gaussian_cost_is_below_the_floor(data):
     assume(is_well_conditioned(data))

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
@@ -24,6 +24,7 @@ from credibn import (
     score_parent_sets,
 )
 from credibn.scores.table import parent_positions
+from profiles import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:column.* constant")
 DISCRETE = [BIC(), AIC(), BDeu(1.0), BDeu(7.3)]
@@ -79,7 +80,7 @@ def networks_by_name(found):
 
 
 @pytest.mark.parametrize("score", DISCRETE, ids=str)
-@settings(max_examples=8)
+@examples(8)
 @given(draws=st.data(), table=tables, epsilon=strategies.epsilons())
 def test_scores_have_the_same_bytes_for_any_threads_and_engine(score, draws, table, epsilon):
     options = draws.draw(strategies.constraints(table)) | {"prior": draws.draw(strategies.priors(table.n))}
@@ -97,7 +98,7 @@ def test_scores_have_the_same_bytes_for_any_threads_and_engine(score, draws, tab
 
 @pytest.mark.parametrize("unit", ["classes", "networks"])
 @pytest.mark.parametrize("score", [BIC(), BDeu(1.0)], ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(table=tables, epsilon=st.sampled_from([0.0, 1.0, math.log(20)]))
 def test_sets_have_the_same_bytes_for_any_threads_and_engine(score, unit, table, epsilon):
     scored = score_parent_sets(table.dataset(), score=score, epsilon=epsilon)
@@ -112,7 +113,7 @@ def test_sets_have_the_same_bytes_for_any_threads_and_engine(score, unit, table,
 
 
 @pytest.mark.parametrize("limit", [{"max_networks": 5}, {"max_classes": 3}, {"max_networks": 40, "max_classes": 9}])
-@settings(max_examples=5)
+@examples(5)
 @given(table=tables, unit=st.sampled_from(["classes", "networks"]))
 def test_what_a_quota_leaves_does_not_depend_on_threads(limit, table, unit):
     scored = score_parent_sets(table.dataset(), bayes_factor=150)
@@ -139,7 +140,7 @@ def test_a_large_set_has_the_same_bytes_for_any_threads():
         assert found[0].n_networks > 2000
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(table=tables)
 def test_the_posterior_has_the_same_bytes_for_any_threads(table):
     found = {
@@ -158,7 +159,7 @@ def text_of(codes, label):
 
 
 @pytest.mark.parametrize("score", [BIC(), BDeu(1.0)], ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(table=tables, seed=seeds)
 def test_the_order_of_rows_changes_nothing(score, table, seed):
     import pandas as pd
@@ -168,7 +169,7 @@ def test_the_order_of_rows_changes_nothing(score, table, seed):
     assert bytes_of_set(learn(frame, score=score)) == bytes_of_set(learn(shuffled, score=score))
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(table=strategies.coded_tables(min_columns=2, max_columns=5, max_rows=30, max_weight=9), seed=seeds)
 def test_weights_are_repeated_rows(table, seed):
     import pandas as pd
@@ -180,7 +181,7 @@ def test_weights_are_repeated_rows(table, seed):
 
 
 @pytest.mark.parametrize("score", [BIC(), BDeu(1.0)], ids=str)
-@settings(max_examples=6)
+@examples(6)
 @given(table=tables, seed=seeds)
 def test_the_names_of_states_change_nothing(score, table, seed):
     """Names that keep the order of the states, and names that turn it about: the counts are the same."""
@@ -204,7 +205,7 @@ def test_the_names_of_states_change_nothing(score, table, seed):
 
 @pytest.mark.parametrize("engine", SCORING_ENGINES)
 @pytest.mark.parametrize("score", DISCRETE, ids=str)
-@settings(max_examples=8)
+@examples(8)
 @given(draws=st.data(), table=tables, epsilon=strategies.epsilons())
 def test_the_order_of_columns_changes_no_score(score, engine, draws, table, epsilon):
     plain = table.dataset()
@@ -231,7 +232,7 @@ def permuted(data, order):
 
 @pytest.mark.parametrize("unit", ["classes", "networks"])
 @pytest.mark.parametrize("score", DISCRETE, ids=str)
-@settings(max_examples=8)
+@examples(8)
 @given(draws=st.data(), table=tables, epsilon=st.sampled_from([0.0, 1.0, math.log(20)]))
 def test_the_order_of_columns_changes_no_network(score, unit, draws, table, epsilon):
     """Networks, their scores and class sizes are the same to the last bit; averages but for the order of ties."""
@@ -251,7 +252,7 @@ def test_the_order_of_columns_changes_no_network(score, unit, draws, table, epsi
 
 
 @pytest.mark.parametrize("score", [GaussianBIC(), BGe(), ConditionalGaussianBIC()], ids=lambda score: score.name)
-@settings(max_examples=8)
+@examples(8)
 @given(seed=seeds, n=st.integers(2, 5), n_rows=st.integers(8, 40))
 def test_numbers_depend_on_columns_by_rounding_only(score, seed, n, n_rows):
     import pandas as pd

@@ -8,7 +8,7 @@ import signal
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import oracle
@@ -43,10 +43,11 @@ from networks import (
     networks_by_cost,
     table_costs,
 )
+from profiles import examples
 
 SCORES = {"bic": BIC(), "aic": AIC(), "bdeu-1": BDeu(1.0), "bdeu-10": BDeu(10.0)}
 each_score = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+few = examples(25, HealthCheck.data_too_large)
 small_tables = strategies.coded_tables(max_columns=4, max_rows=30, max_arity=3)
 
 
@@ -121,7 +122,7 @@ def test_epsilon_zero_gives_all_optimal_networks(engine, table):
 
 @pytest.mark.slow
 @each_score
-@settings(max_examples=5)
+@examples(5)
 @given(table=strategies.functional_tables(min_columns=5, max_columns=5), epsilon=strategies.epsilons())
 def test_five_variables(engine, score, table, epsilon):
     found = learn(table.dataset(), score=score, epsilon=epsilon, engine=engine)

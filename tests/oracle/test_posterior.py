@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow.csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -37,6 +37,7 @@ from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLarge
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.posterior import epsilon_for_all, estimate_posterior, posterior_of_scores, searched_nodes
 from networks import naive_costs, table_costs
+from profiles import examples
 
 
 def table_of(scores, provenance=None):
@@ -115,7 +116,7 @@ def score_tables(draw, max_nodes=4):
 
 
 @given(score_tables())
-@settings(max_examples=150)
+@examples(150)
 def test_as_the_definition_says(scores):
     expected = by_definition(scores)
     if expected is None:
@@ -145,7 +146,7 @@ def test_a_cycle_of_wishes_is_broken_at_the_least_cost():
 
 
 @given(st.integers(0, 2**32), st.integers(2, 6), st.sampled_from([1, 4, 30]))
-@settings(max_examples=25)
+@examples(25)
 def test_against_exact_arithmetic(seed, n, most_bits):
     """Weights are powers of two, so that the sum over layers is exact."""
     rng = np.random.default_rng(seed)
@@ -311,7 +312,7 @@ def test_the_number_of_networks_on_ten_nodes():
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=10)
+@examples(10)
 def test_the_order_of_the_nodes_does_not_matter(seed):
     """Nodes are split into two kinds by their order, and treated very differently."""
     rng = np.random.default_rng(seed)
@@ -334,7 +335,7 @@ def test_the_order_of_the_nodes_does_not_matter(seed):
 
 
 @given(st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_from_data_with_constraints_and_prior(draws):
     table = draws.draw(strategies.coded_tables(max_columns=4, max_rows=25))
     constraints = draws.draw(strategies.constraints(table))
@@ -364,7 +365,7 @@ def as_names(constraints):
 
 
 @given(strategies.functional_tables(max_columns=5), st.sampled_from([0.0, 0.5, 2.0, 6.0, 15.0]))
-@settings(max_examples=25)
+@examples(25)
 def test_what_pruning_loses_is_bounded(table, epsilon):
     everything = exact_posterior(table.dataset()).log_mass
     pruned = posterior_of_scores(score_parent_sets(table.dataset(), epsilon=epsilon))

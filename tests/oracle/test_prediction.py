@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import strategies
@@ -30,6 +30,7 @@ from credibn.models import (
 from credibn.models.prediction import model_of_network
 from credibn.models.quadrature import posterior_means
 from credibn.scores.table import parent_positions
+from profiles import examples
 
 EVERYTHING = {"share": 1.0, "max_classes": 10**6}
 
@@ -84,7 +85,7 @@ def frame_of(rows, names):
     return pd.DataFrame(rows, columns=list(names), dtype="Int64").mask(rows < 0)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_discrete_prediction_is_the_average_over_all_members(data):
     table = data.draw(strategies.coded_tables(max_columns=4, max_arity=3, min_rows=4))
@@ -115,7 +116,7 @@ def test_discrete_prediction_is_the_average_over_all_members(data):
         assert imputed[name][is_missing].tolist() == labels[name][is_missing].tolist()
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data())
 def test_several_targets_are_no_evidence_for_each_other(data):
     table = data.draw(strategies.functional_tables(max_columns=4, max_rows=80))
@@ -134,7 +135,7 @@ def test_several_targets_are_no_evidence_for_each_other(data):
     assert labels["X0"].tolist() == model.predict(frame_of(hidden, training.names), "X0").tolist()
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data())
 def test_networks_that_are_listed_one_by_one(data):
     """With constraints a class counts only its members in the set."""

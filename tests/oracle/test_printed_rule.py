@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import networks
@@ -13,6 +13,7 @@ from credibn import read_data, read_scores, score_parent_sets
 from credibn.errors import OptionError
 from credibn.reproduction import printed_rule
 from credibn.reproduction.printed_rule import count_printed_candidates, printed_candidates
+from profiles import examples
 
 PRINTED = [
     ("tictactoe", "bic", {3: 96, 20: 110, 150: 118}),
@@ -39,7 +40,7 @@ def sets_of(table):
     return [set(of_node) for of_node in networks.table_costs(table)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.one_of(strategies.coded_tables(max_columns=6), strategies.functional_tables(max_columns=6)),
     st.sampled_from(["bic", "bdeu"]),

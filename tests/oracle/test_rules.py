@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_scores as naive
@@ -19,6 +19,7 @@ import oracle
 import strategies
 from credibn import AIC, BIC, BDeu, EdgeLogOdds, EdgePenalty
 from credibn.scores import scoring
+from profiles import examples
 
 ENGINES = ("table", "descent")
 PENALISED = ("penalty", "configurations", "parent_entropy", "suffix_floor")
@@ -47,7 +48,7 @@ def evaluate(table, rules, engine, n_threads=1, **options):
 
 
 @each_case
-@settings(max_examples=25)
+@examples(25)
 @given(st.data(), strategies.coded_tables(min_columns=2, max_weight=2), strategies.epsilons())
 def test_a_rule_alone_changes_nothing(score, rule, draws, table, epsilon):
     limits = draws.draw(st.just({}) | strategies.constraints(table))
@@ -61,7 +62,7 @@ def test_a_rule_alone_changes_nothing(score, rule, draws, table, epsilon):
 
 
 @each_case
-@settings(max_examples=12)
+@examples(12)
 @given(st.data(), strategies.functional_tables(min_columns=4, max_columns=7), strategies.epsilons())
 def test_a_rule_alone_changes_nothing_where_columns_depend(score, rule, draws, table, epsilon):
     limits = draws.draw(st.just({}) | strategies.constraints(table))
@@ -75,7 +76,7 @@ def test_a_rule_alone_changes_nothing_where_columns_depend(score, rule, draws, t
 
 
 @pytest.mark.parametrize("score", [BIC(), AIC(), *map(BDeu, SAMPLE_SIZES)], ids=str)
-@settings(max_examples=12)
+@examples(12)
 @given(st.data(), strategies.functional_tables(min_columns=5, max_columns=8, max_arity=4), strategies.epsilons())
 def test_all_rules_together_change_nothing(score, draws, table, epsilon):
     prior = draws.draw(st.none() | strategies.priors(table.n))
@@ -233,7 +234,7 @@ def nontrivial_families(table):
 
 
 @pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables_for_bounds())
 def test_rule_two_bounds_every_superset(definition, table):
     """cost(U) >= w * t(P) + N * H(i | all others)."""
@@ -247,7 +248,7 @@ def test_rule_two_bounds_every_superset(definition, table):
 
 
 @pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables_for_bounds(), epsilon=strategies.epsilons())
 def test_rules_three_and_four_put_out_proper_supersets(definition, table, epsilon):
     """If w * t(P) > N ln r_i + eps, all proper supersets cost over eps more than P: also for N < 8."""
@@ -262,7 +263,7 @@ def test_rules_three_and_four_put_out_proper_supersets(definition, table, epsilo
 
 
 @pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables_for_bounds(), epsilon=strategies.epsilons())
 def test_rule_five_puts_out_a_parent_that_tells_too_little(definition, table, epsilon):
     """The entropy of j within the configurations of P where the child is mixed bounds what j can tell."""
@@ -284,7 +285,7 @@ def test_rule_five_puts_out_a_parent_that_tells_too_little(definition, table, ep
 
 
 @pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
-@settings(max_examples=25)
+@examples(25)
 @given(table=tables_for_bounds(), epsilon=strategies.epsilons())
 def test_rule_five_holds_with_what_a_subset_of_the_parents_says(definition, table, epsilon):
     """Q <= P: the entropy of j within the mixed configurations of Q, and the penalty of P."""
@@ -304,7 +305,7 @@ def test_rule_five_holds_with_what_a_subset_of_the_parents_says(definition, tabl
 
 
 @pytest.mark.parametrize("ess", [1e-6, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4])
-@settings(max_examples=25)
+@examples(25)
 @given(table=tables_for_bounds())
 def test_rule_six_bounds_every_superset(ess, table):
     """cost(U) >= cells(P + i) * ln r_i for any ess; plus N * H(i | all others) where ess / q_U <= 1/3."""
@@ -321,7 +322,7 @@ def test_rule_six_bounds_every_superset(ess, table):
 
 
 @pytest.mark.parametrize("ess", [1e-6, 0.1, 1.0, 3.0, 10.0])
-@settings(max_examples=25)
+@examples(25)
 @given(table=tables_for_bounds())
 def test_rule_seven_bounds_every_superset_within_a_suffix(ess, table):
     """P <= U <= M: H(i | M), and each cell of P that holds a mixed cell of M costs ln((1 + a) / 4a) more."""
@@ -359,7 +360,7 @@ def rule_6b_slack(a, r, counts):
     return dirichlet_cost(a, r, counts) - entropy_ - v * math.log(r) - mixing
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.floats(1e-9, 1e4), st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 5))
 def test_a_cell_costs_its_floor_however_it_is_split(draws, a, counts, n_parts):
     """What a leaf is dropped by: parts of prior mass a cost ln r for each value seen, and no entropy is negative."""
@@ -383,7 +384,7 @@ def test_rule_6b_of_one_configuration_exhaustively(a):
                 assert rule_6b_slack(a, r, counts) >= -1e-10
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.floats(1e-15, 1 / 3),
     st.lists(st.integers(1, 8) | st.integers(1, 10**6), min_size=1, max_size=30),

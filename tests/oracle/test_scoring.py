@@ -6,13 +6,11 @@ boundary are left out of comparisons with naive costs, which round otherwise; ex
 
 import itertools
 import math
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import naive_scores as naive
@@ -32,6 +30,7 @@ from credibn.errors import CredibnError, DataError, OptionError, TooLargeError
 from credibn.scores import scoring
 from credibn.scores.sets import colex_subsets
 from credibn.scores.table import parent_positions
+from profiles import examples
 
 ENGINES = ("table", "descent")
 BOUNDARY = 1e-7
@@ -156,21 +155,21 @@ def test_the_oracle_by_mask_is_the_plain_one():
 
 
 @each_score
-@settings(max_examples=50)
+@examples(50)
 @given(table=strategies.coded_tables(max_weight=3), epsilon=strategies.epsilons())
 def test_kept_is_what_rule_one_keeps(score, table, epsilon):
     assert_rule_one(run_both(table, score=score, epsilon=epsilon), naive_costs(table, score), epsilon)
 
 
 @each_score
-@settings(max_examples=20)
+@examples(20)
 @given(table=strategies.functional_tables(), epsilon=strategies.epsilons())
 def test_kept_is_what_rule_one_keeps_where_columns_depend(score, table, epsilon):
     assert_rule_one(run_both(table, score=score, epsilon=epsilon), naive_costs(table, score), epsilon)
 
 
 @each_score
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), strategies.coded_tables(min_columns=2), strategies.epsilons())
 def test_constraints_and_priors_apply_before_rule_one(score, draws, table, epsilon):
     limits = draws.draw(strategies.constraints(table))
@@ -180,7 +179,7 @@ def test_constraints_and_priors_apply_before_rule_one(score, draws, table, epsil
 
 
 @each_score
-@settings(max_examples=12)
+@examples(12)
 @given(st.data(), strategies.functional_tables(min_columns=4), strategies.epsilons())
 def test_constraints_and_priors_where_columns_depend(score, draws, table, epsilon):
     limits = draws.draw(strategies.constraints(table))
@@ -197,7 +196,7 @@ def assert_no_credible_network_lost(table, score, epsilon, limits, prior, slack)
 
 
 @each_score
-@settings(max_examples=15)
+@examples(15)
 @given(st.data(), strategies.coded_tables(max_columns=4), strategies.epsilons())
 def test_no_credible_network_is_lost(score, draws, table, epsilon):
     limits = draws.draw(st.just({}) | strategies.constraints(table))
@@ -206,7 +205,7 @@ def test_no_credible_network_is_lost(score, draws, table, epsilon):
 
 
 @each_score
-@settings(max_examples=15)
+@examples(15)
 @given(table=strategies.coded_tables(max_columns=4, max_rows=16))
 def test_no_optimal_network_is_lost(score, table):
     """With epsilon 0 all networks that tie with the best stay possible: naive costs tie up to 1e-10."""
@@ -215,7 +214,7 @@ def test_no_optimal_network_is_lost(score, table):
 
 @pytest.mark.slow
 @each_score
-@settings(max_examples=10)
+@examples(10)
 @given(st.data(), strategies.coded_tables(min_columns=5, max_columns=5), strategies.epsilons())
 def test_no_credible_network_of_five_is_lost(score, draws, table, epsilon):
     limits = draws.draw(st.just({}) | strategies.constraints(table))
@@ -277,7 +276,7 @@ def test_ties_at_a_bayes_factor_stay(engine):
 
 
 @each_score
-@settings(max_examples=12)
+@examples(12)
 @given(st.data(), strategies.coded_tables(min_columns=2, max_weight=4), strategies.epsilons())
 def test_threads_row_order_and_weights_change_nothing(score, draws, table, epsilon):
     options = {"score": score, "epsilon": epsilon}
@@ -301,7 +300,7 @@ def relabelled(scored, order):
 
 
 @each_score
-@settings(max_examples=15)
+@examples(15)
 @given(st.data(), strategies.coded_tables(min_columns=2, max_columns=6), strategies.epsilons())
 def test_column_order_changes_nothing_but_names(score, draws, table, epsilon):
     order = draws.draw(st.permutations(range(table.n)))
@@ -327,7 +326,7 @@ def test_rows_read_from_a_table_in_any_order_give_the_same_bytes(engine):
 
 @each_score
 @each_engine
-@settings(max_examples=8)
+@examples(8)
 @given(table=strategies.coded_tables(min_columns=2, max_columns=4, max_weight=3))
 def test_equivalent_networks_score_the_same_to_the_last_bit(score, engine, table):
     scored = score_parent_sets(table.dataset(), score=score, epsilon=UNPRUNED, engine=engine)
@@ -434,7 +433,7 @@ def test_all_constant(score, engine):
 
 
 @each_score
-@settings(max_examples=15)
+@examples(15)
 @given(
     seed=st.integers(0, 2**32 - 1),
     arities=st.lists(
@@ -461,7 +460,7 @@ def test_three_hundred_states_are_read_when_asked_for():
 
 
 @each_score
-@settings(max_examples=8)
+@examples(8)
 @given(
     table=strategies.coded_tables(min_columns=3, max_columns=5, max_arity=10, max_weight=5),
     largest=st.sampled_from([2000, 65535, 10**6]),
@@ -599,26 +598,6 @@ def test_larger_tables(score, n):
             assert_rule_one_by_mask(run_both(table, score=score, epsilon=epsilon), set_costs, epsilon)
 
 
-def test_memory_stays_near_the_estimate():
-    """Columns of thirteen different arities make thousands of different prior masses for BDeu."""
-    script = """
-import resource, numpy as np
-import strategies
-from credibn import score_parent_sets
-rng = np.random.default_rng(0)
-arities = tuple(range(2, 15))
-codes = np.column_stack([rng.integers(0, a, 300) for a in arities])
-table = strategies.CodedTable(codes, arities, rng.integers(1, 440, 300))
-data = table.dataset()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-score_parent_sets(data, score="bdeu", engine="table", n_threads=1, max_parents=6)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
-"""
-    folder = str(oracle.__file__).removesuffix("oracle.py")
-    run = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
-    assert float(run.stdout) < 300  # MiB
-
-
 # ------------------------------------------------------------------------------------- scores of other kinds
 
 
@@ -646,7 +625,7 @@ class Wrapped:
 
 
 @each_score
-@settings(max_examples=15)
+@examples(15)
 @given(st.data(), strategies.coded_tables(min_columns=2), strategies.epsilons())
 def test_a_users_set_score_is_treated_like_a_built_in_one(score, draws, table, epsilon):
     limits = draws.draw(strategies.constraints(table))
@@ -696,7 +675,7 @@ def naive_k2(table):
     return cost
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), strategies.coded_tables(max_weight=2), strategies.epsilons())
 def test_a_local_score(draws, table, epsilon):
     limits = draws.draw(strategies.constraints(table))
@@ -717,7 +696,7 @@ def numbers(seed, n_rows, n):
 
 
 @pytest.mark.parametrize("score", ["gaussian-bic", "bge"])
-@settings(max_examples=12)
+@examples(12)
 @given(st.data(), st.integers(0, 999), st.integers(1, 4), strategies.epsilons())
 def test_scores_of_numbers(score, draws, seed, n, epsilon):
     values = numbers(seed, draws.draw(st.integers(n + 2, 25 if score == "gaussian-bic" else 12)), n)
@@ -731,7 +710,7 @@ def test_scores_of_numbers(score, draws, seed, n, epsilon):
     assert_rule_one(scored, costs, epsilon)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data(), st.integers(0, 999), strategies.epsilons())
 def test_a_score_of_mixed_columns(draws, seed, epsilon):
     table = draws.draw(strategies.coded_tables(min_columns=1, max_columns=2, min_rows=5))
@@ -956,7 +935,7 @@ def test_provenance():
     assert score_parent_sets(data, prior=odds).provenance["score_equivalent"] is False
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])
+@examples(5)
 @given(table=strategies.coded_tables(min_columns=3))
 def test_automatic_choice_of_engine_changes_nothing(table):
     assert_same_bytes(score_parent_sets(table.dataset()), run_both(table))

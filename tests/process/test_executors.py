@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn import k_best_classes, learn, read_data, score_parent_sets
@@ -21,6 +21,7 @@ from credibn.examples import sample_asia
 from credibn.scores import GaussianBIC, scoring
 from credibn.scores import pieces as scoring_pieces
 from pieces import LocalCosts, PairCosts, SlowOnce, die
+from profiles import examples
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
 
 
@@ -74,7 +75,7 @@ class Here(Executor):
 
 
 @pytest.mark.parametrize(("score", "engine"), ENGINES)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_slices_give_the_bytes_of_one_run(score, engine, data):
     table = data.draw(st.one_of(coded_tables(max_weight=3), functional_tables(max_columns=6)))
@@ -87,7 +88,7 @@ def test_slices_give_the_bytes_of_one_run(score, engine, data):
     assert same(whole, cut)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(coded_tables(min_columns=2, max_columns=5), st.sampled_from([PairCosts(), LocalCosts()]), epsilons(), st.data())
 def test_python_scores_in_pieces_give_the_bytes_of_one_run(table, score, epsilon, data):
     options = data.draw(constraints(table)) | {"score": score, "epsilon": epsilon}

@@ -3,15 +3,16 @@
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from credibn.cli.app import app
 from fuzz_commands import judge_command, prepare, random_command
+from profiles import examples
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(number=st.integers(0, 10**6))
 def test_any_command(number, tmp_path_factory):
     judge_command(random_command(Random(f"command line {number}")), tmp_path_factory.mktemp("commands"))

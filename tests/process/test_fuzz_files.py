@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import credibn
@@ -21,6 +21,7 @@ from credibn.errors import CredibnError, CredibnWarning, DataError, FileFormatEr
 from credibn.graphs.formats import parse_model_string
 from credibn.models import foreign_files
 from fuzzing import READERS, damage, judge, seeds, spoil
+from profiles import examples
 
 BY_PYAGRUM = ("bifxml", "xdsl", "net", "dsl")
 BY_DUCKDB = ("csv", "tsv", "csv.gz", "csv.zst", "parquet", "new rows")
@@ -35,23 +36,29 @@ def folder(tmp_path):
 # ------------------------------------------------------------------------------------------------- spoiled files
 
 
-@pytest.mark.parametrize(("name", "n_examples"), [*((name, 50) for name in FAST), *((name, 8) for name in BY_DUCKDB)])
-def test_spoiled_files(name, n_examples, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("spoiled")
+def judge_spoiled(name, number, folder):
+    judge(name, spoil(name, Random(f"{name} {number}")), folder)
 
-    @settings(max_examples=n_examples)
-    @given(number=st.integers(0, 10**6))
-    def spoiled(number):
-        judge(name, spoil(name, Random(f"{name} {number}")), folder)
 
-    spoiled()
+@pytest.mark.parametrize("name", FAST)
+@examples(50)
+@given(number=st.integers(0, 10**6))
+def test_spoiled_files_are_read_or_refused(name, number, tmp_path_factory):
+    judge_spoiled(name, number, tmp_path_factory.mktemp("spoiled"))
+
+
+@pytest.mark.parametrize("name", BY_DUCKDB)
+@examples(8)
+@given(number=st.integers(0, 10**6))
+def test_spoiled_tables_are_read_or_refused(name, number, tmp_path_factory):
+    judge_spoiled(name, number, tmp_path_factory.mktemp("spoiled"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_many_spoiled_files(name, tmp_path):
     for number in range(20 if name in BY_PYAGRUM else 1000):
-        judge(name, spoil(name, Random(f"{name} {number}")), tmp_path)
+        judge_spoiled(name, number, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +76,7 @@ def test_no_damaged_file_is_read(name, n_files, folder):
         assert judge(name, damage(random.choice(seeds(name)), random), folder) == "refused"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(content=st.binary(max_size=200), name=st.sampled_from(FAST))
 def test_any_bytes(content, name, tmp_path_factory):
     judge(name, content, tmp_path_factory.mktemp("bytes"))
@@ -309,7 +316,7 @@ ODD_OPTIONS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     options=st.fixed_dictionaries(
         {},

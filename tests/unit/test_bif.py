@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import model_strategies as ms
@@ -13,6 +13,7 @@ from credibn import CredibnWarning, read_network
 from credibn.errors import FileFormatError, OptionError
 from credibn.models import BayesianNetwork, LinearGaussian, TableModel, read_bif, text_sources, write_bif
 from credibn.models.bif import bif_network
+from profiles import examples
 
 REPOSITORY = {
     "asia": (8, 8, 18),
@@ -131,7 +132,7 @@ def test_pgmpy_reads_the_same(name, shared_data):
 # ----------------------------------------------------------------- what the format allows
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ms.table_networks())
 def test_networks_with_odd_names_round_trip(tmp_path_factory, network):
     path = tmp_path_factory.mktemp("bif") / "odd.bif"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
@@ -16,6 +16,7 @@ from credibn.credible.rows import Rows
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores.arrow_files import write_arrow
 from credibn.search import exact_scores
+from profiles import examples
 
 FACTS = (
     "optimal_score",
@@ -80,7 +81,7 @@ def test_what_is_read_is_what_was_written(engine, data, tmp_path, options):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["again.credibn", "set.credibn"]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(table=strategies.coded_tables(max_columns=4, max_rows=20), epsilon=strategies.epsilons(), k=st.integers(1, 50))
 def test_any_set(engine, tmp_path_factory, table, epsilon, k):
     folder = tmp_path_factory.mktemp("sets")

@@ -17,16 +17,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from credibn.data import Dataset, read_data
 from credibn.data.sources import workspace
 from credibn.data.states import natural_order
 from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
+from profiles import examples
 from strategies import tables
 
-FEW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(15, HealthCheck.function_scoped_fixture)
 
 
 def rows_of(data):

@@ -5,12 +5,13 @@ import contextlib
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn.data import read_data
 from credibn.data.discretising import CutRule, bin_labels, cut_points, parse_cut_rule
 from credibn.errors import CredibnWarning, DataError, OptionError
+from profiles import examples
 
 VALUES = st.lists(st.integers(-20, 20).map(lambda number: number / 4), min_size=1, max_size=40)
 
@@ -95,7 +96,7 @@ def test_splits_leave_rows_on_both_sides(rows, method):
     assert 0 < sum(row < cuts[0] for row in rows) < len(rows)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(VALUES, st.sampled_from(["equal_width:3", "equal_frequency:3", "mean", "median"]))
 def test_weights_cut_like_repeated_rows(rows, spec):
     values, counts = counted(rows)

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -25,6 +25,7 @@ import strategies
 from credibn import CredibleNetworks, CredibnWarning, average_models, learn, read_data
 from credibn.errors import DataError, OptionError, TimeLimitError
 from credibn.examples import sample_asia
+from profiles import examples
 
 ASIA = sample_asia(400).to_pandas()
 FEATURES = ["smoke", "bronc", "xray", "dysp"]
@@ -179,7 +180,7 @@ def test_classes_frame_lists_every_class():
     assert [edges.split(", ") for edges in frame["edges"]] == [list(one.cpdag.edges_as_text) for one in found.classes()]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(strategies.tables(max_rows=8, max_columns=3), st.data())
 @pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
 def test_small_tables_with_weights(table, data):

@@ -1,24 +1,23 @@
 """Ibis tables: the same Dataset as from the rows themselves, whatever the backend, and every refusal."""
 
 import contextlib
-import subprocess
-import sys
 import warnings
 
 import ibis
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from credibn import CredibleNetworks, average_models, learn, read_data
 from credibn.data import ibis_tables
 from credibn.errors import CredibnWarning, DataError, OptionError
 from credibn.examples import sample_asia
+from profiles import examples
 from strategies import tables
 
-FEW = settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(6, HealthCheck.function_scoped_fixture)
 
 
 @contextlib.contextmanager
@@ -269,9 +268,3 @@ class TestRefusals:
 def test_a_lazy_frame_is_told_to_be_collected():
     with pytest.raises(DataError, match="collect a LazyFrame"):
         read_data(pl.DataFrame({"x": ["a"]}).lazy())
-
-
-def test_ibis_is_not_imported_by_reading():
-    script = "import sys, credibn, numpy; credibn.read_data(numpy.eye(2)); print('ibis' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split() == ["False"]

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import model_strategies as ms
@@ -17,6 +17,7 @@ from credibn.errors import FileFormatError, OptionError
 from credibn.graphs import CPDAG
 from credibn.graphs.formats import adjacency_matrix, model_string, parse_model_string, to_dot, to_graphml
 from credibn.models import BayesianNetwork, LinearGaussian, TableModel, from_pgmpy, from_pyagrum
+from profiles import examples
 
 CONTINUOUS = BayesianNetwork(("x",), (None,), (LinearGaussian((), (), np.array(0.0), np.zeros(0), np.array(1.0)),))
 PYAGRUM_ENDINGS = ("bifxml", "xmlbif", "xdsl", "net", "dsl")
@@ -109,7 +110,7 @@ def test_pyagrum_has_the_same_distribution(network):
     assert_same_distribution(network, from_pyagrum(converted))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ms.table_networks(max_variables=3))
 def test_networks_go_to_other_packages_and_back(network):
     optional("pgmpy")

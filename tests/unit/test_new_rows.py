@@ -10,13 +10,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
 from credibn import read_data
 from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
+from profiles import examples
 
 NAMES = ("smoke", "age", "dose")
 STATES = (("yes", "no"), ("<18", "18..65", ">=65"), None)
@@ -87,7 +88,7 @@ def test_every_kind_of_table_gives_the_same_rows(make, tmp_path):
     assert rows.is_missing.tolist() == [[False] * 3, [True, False, False], [False, True, False], [False, False, True]]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(strategies.tables(max_rows=12), st.randoms(use_true_random=False))
 def test_rows_decode_to_themselves(table, random):
     with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import strategies
 from credibn import CredibleSet, _core, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
@@ -29,6 +29,7 @@ from credibn.report.provenance import repeating_call
 from credibn.report.sections import share
 from credibn.report.shortening import averaged_part, shortened_sentences
 from credibn.scores import ScoreTable
+from profiles import examples
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -365,7 +366,7 @@ def test_probabilities_of_pairs_are_those_over_all_networks(tmp_path, asia, unit
 
 
 @given(table=strategies.functional_tables(max_columns=4))
-@settings(max_examples=25)
+@examples(25)
 def test_pairs_agree_with_a_list_of_all_networks(table):
     result = learn(table.dataset(), bayes_factor=20)
     networks = [set(network.edges) for network in result.networks()]

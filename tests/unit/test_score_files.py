@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from credibn.errors import FileFormatError, OptionError
@@ -17,10 +17,11 @@ from credibn.scores import files as files_module
 from credibn.scores import text_files
 from credibn.scores.files import read_scores, write_scores
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
+from profiles import examples
 from test_score_table import candidate_lists
 
 FORMATS = ["jkl", "pss", "scores"]
-in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+in_one_folder = examples(100, HealthCheck.function_scoped_fixture)
 
 PLAIN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(
     lambda name: not any(map(str.isspace, name))
