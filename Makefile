@@ -26,7 +26,7 @@ demo: $(VENV)/.installed
 # All tests that are not marked as slow: the unit tests, the brute-force twins and a sample of the other two tiers.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist loadgroup
 test: $(VENV)/.test
-	$(PYTEST)
+	$(PYTEST) -m "not slow"
 
 # Everything: these, then the slow tests, and the property tests once more with many more examples.
 test-all: test

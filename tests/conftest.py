@@ -9,6 +9,9 @@ import pytest
 
 from profiles import register_profiles
 
+SAMPLED = ("process", "reference")
+"""The tiers of which `make test` runs a sample."""
+
 register_profiles()
 
 
@@ -24,6 +27,18 @@ def _use_core(file: str) -> None:
 
 if "CREDIBN_CORE" in os.environ:
     _use_core(os.environ["CREDIBN_CORE"])
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but the first case of each test in the tiers of which `make test` runs a sample."""
+    seen = set()
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.parent.name in SAMPLED and "slow" not in item.keywords:
+            test = (item.path, item.originalname)
+            if test in seen:
+                item.add_marker("slow")
+            seen.add(test)
 
 
 @pytest.fixture(scope="session", params=["brute_force", "dynamic_programming", "integer_program"])

@@ -275,13 +275,13 @@ LISTED = [
     ("wine", 20),
     ("voting", 20),
     ("hepatitis", 3),
-    ("msnbc", 150),
+    pytest.param("msnbc", 150, marks=pytest.mark.slow),
     ("insurance", 150),
-    ("flag", 3),
-    ("alarm", 3),
-    ("mildew", 3),
-    ("sponge", 3),
-    ("barley", 3),
+    pytest.param("flag", 3, marks=pytest.mark.slow),
+    pytest.param("alarm", 3, marks=pytest.mark.slow),
+    pytest.param("mildew", 3, marks=pytest.mark.slow),
+    pytest.param("sponge", 3, marks=pytest.mark.slow),
+    pytest.param("barley", 3, marks=pytest.mark.slow),
 ]
 
 

@@ -173,6 +173,7 @@ def test_classes_on_six_nodes(seed):
     assert len({oracle.markov_key(member) for member in members}) == 1
 
 
+@pytest.mark.slow
 def test_all_classes_on_six_nodes():
     networks = oracle.all_networks_of_six()
     assert len(networks) == 3_781_503
@@ -245,7 +246,7 @@ def test_a_clique_has_n_factorial_members(n):
     assert size_of(dag_of(n, complete(list(range(n))))) == math.factorial(n)
 
 
-@pytest.mark.parametrize("n", [2, 3, 25, 64, 65, 130, 255])
+@pytest.mark.parametrize("n", [2, 3, 25, 64, 65, 130, pytest.param(255, marks=pytest.mark.slow)])
 def test_a_tree_has_n_members(n):
     rng = np.random.default_rng(n)
     path = dag_of(n, {v: (v - 1,) for v in range(1, n)})

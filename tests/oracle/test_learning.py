@@ -434,7 +434,7 @@ def test_ties_at_the_boundary_are_reported(engine, tied):
     whole = learn(tied, epsilon=40, engine=engine)
     scores = [graph.graph["score"] for graph in whole.networks()]
     of_classes = [member.score for member in whole.classes()]
-    for k in range(1, 30):
+    for k in (1, 2, 3, 5, 8, 13, 21, 29):
         best = k_best_networks(tied, k, engine=engine)
         assert best.n_tied_at_boundary == scores.count(scores[k - 1]) - (k - scores.index(scores[k - 1]))
         classes = k_best_classes(tied, k, engine=engine)

@@ -263,6 +263,7 @@ def test_demo_ends_with_the_page(tmp_path, example, rows):
     assert read_scores(out / f"{example}.pss").same_as(score_parent_sets(out / f"{example}.csv"))
 
 
+@pytest.mark.slow
 def test_demo_script_takes_a_relative_folder(tmp_path):
     done = run_script("demo", "--out", "here", cwd=tmp_path)
     assert done.returncode == 0
@@ -288,6 +289,7 @@ def test_version_help_and_completion():
     assert run_script(env=environment).stdout.split() == ["score"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_can_be_shown(shell):
     environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
@@ -503,6 +505,7 @@ def test_progress_bar_only_on_a_terminal(long_work, asia, tmp_path):
     assert "\x1b[?25h" in rest, "the cursor is shown again"
 
 
+@pytest.mark.slow
 def test_short_work_shows_no_bar(asia):
     reader, terminal_end = pty.openpty()
     with started("score", asia, "--json", stdout=subprocess.PIPE, stderr=terminal_end) as process:

@@ -50,6 +50,7 @@ def test_every_public_name_is_in_the_reference():
     assert set(credibn.__all__) <= set(listed)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (find_spec("mkdocs") and find_spec("mkdocstrings")), reason="mkdocs is not installed: make docs installs it"
 )

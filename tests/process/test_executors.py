@@ -24,6 +24,8 @@ from pieces import LocalCosts, PairCosts, SlowOnce, die
 from profiles import examples
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
 
+pytestmark = pytest.mark.xdist_group("executors")  # they share pools of processes
+
 
 def same(table, other):
     """Whether two score tables agree to the last bit."""
@@ -157,6 +159,7 @@ def test_executors_give_the_bytes_of_one_run(kind, score, engine, request):
     )
 
 
+@pytest.mark.slow
 def test_a_dask_client_is_taken_as_it_is(dask_client):
     assert Workbench(dask_client).n_workers == 2
     assert same(score_parent_sets(sample_asia()), score_parent_sets(sample_asia(), executor=dask_client))
@@ -211,6 +214,7 @@ def kill_when_written(file):
     return thread
 
 
+@pytest.mark.slow
 def test_dask_goes_on_when_a_worker_is_killed(dask_client, tmp_path):
     whole = score_parent_sets(sample_asia(), score=SlowOnce(tmp_path / "here", 0.0), max_parents=2)
     killer = kill_when_written(tmp_path / "there")
@@ -224,6 +228,7 @@ def test_dask_goes_on_when_a_worker_is_killed(dask_client, tmp_path):
     assert same(whole, cut)
 
 
+@pytest.mark.slow
 def test_a_piece_that_kills_every_worker_of_dask_is_explained(dask_client):
     scheduler = dask_client.cluster.scheduler
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
@@ -277,6 +282,7 @@ def test_scoring_is_taken_up_where_it_was_stopped(tmp_path):
     second.forget()
 
 
+@pytest.mark.slow
 def test_other_data_or_options_take_nothing_that_was_kept(tmp_path):
     bench = Workbench(folder=tmp_path)
     bench.seconds_before_keeping = 0.0
@@ -355,6 +361,7 @@ def test_the_k_best_on_an_executor(processes):
     assert same_set(here, there)
 
 
+@pytest.mark.slow
 def test_dask_goes_on_when_a_worker_is_killed_in_the_search(dask_client):
     workers = sorted(dask_client.run(os.getpid).values())
 

@@ -16,7 +16,10 @@ from credibn.scores import ScoreTable
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the test group")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium")
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium"),
+    pytest.mark.xdist_group("browser"),  # they share a browser and its pages
+]
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

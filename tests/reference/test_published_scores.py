@@ -46,6 +46,7 @@ def test_engines_agree_on_real_data(shared_data, name, score):
     assert by_table.same_as(by_descent)
 
 
+@pytest.mark.slow
 def test_candidate_counts_of_alarm(shared_data):
     scored = score_parent_sets(shared_data / "alarm.csv", bayes_factor=20, engine="descent")
     assert scored.n_candidates == 1476

@@ -35,12 +35,6 @@ BY_SUBSETS = {"tictactoe", "wine", "voting", "hepatitis", "parkinsons", "msnbc",
 """Few enough variables for dynamic programming in seconds."""
 TAKES_TOO_LONG = {("msnbc", "integer_program")}
 """Some 50,000 candidates: minutes were not enough."""
-TAKES_LONG = {
-    ("insurance", "dynamic_programming"),
-    ("parkinsons", "integer_program"),
-    ("hailfinder500", "integer_program"),
-    ("alarm", "integer_program"),
-}
 
 
 def rows():
@@ -51,7 +45,6 @@ def rows():
                     is_beyond = engine == "dynamic_programming" and name not in BY_SUBSETS
                     if expected is None or is_beyond or (name, engine) in TAKES_TOO_LONG:
                         continue
-                    is_slow = (name, engine) in TAKES_LONG and (name, bayes_factor) != ("alarm", 20)
                     yield pytest.param(
                         name,
                         score,
@@ -59,7 +52,7 @@ def rows():
                         engine,
                         optimum,
                         expected,
-                        marks=[pytest.mark.slow] * is_slow,
+                        marks=pytest.mark.xdist_group(f"{name}-{score}-{bayes_factor}"),  # one worker scores it
                         id=f"{name}-{score}-{bayes_factor}-{engine}",
                     )
 

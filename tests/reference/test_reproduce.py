@@ -40,6 +40,8 @@ from credibn.reproduction.credible_counts import CountsCell
 from credibn.reproduction.records import Record, is_current, read_record, record_path, write_record
 from credibn.reproduction.synthetic import SampleCell, draw_sample
 
+pytestmark = pytest.mark.xdist_group("reproduce")  # one worker computes what they share
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -465,6 +467,7 @@ def test_real_rows(shared_data, tmp_path, name, networks, marks):
     assert [row["networks_mark"] for row in rows] == marks
 
 
+@pytest.mark.slow
 def test_samples_of_real_networks_agree_with_print(shared_data, tmp_path):
     """Barley has up to 67 states a variable: only with all of them declared are there so few networks."""
     plan, sources = make_plan(["table4"], ["barley"], (50,), 3), Sources(shared_data)
