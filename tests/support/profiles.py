@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, settings
 
-PROFILES = {"quick": 40, "thorough": 300, "sanitized": 15}
+PROFILES = {"quick": 30, "thorough": 200, "sanitized": 15}
 """How many examples a test gets that does not use `examples`, by the name of the profile."""
 FEWEST = 5
 
