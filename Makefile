@@ -17,17 +17,20 @@ endif
 # The interpreters that `make wheel` builds for, where they are: 3.11, and 3.12 with the stable ABI for all later ones.
 WHEEL_PYTHONS ?= python3.11 python3.12
 
-.PHONY: demo test test-slow lint format docs bench bench-peers bench-rows bench-limits bench-kills sanitize \
+.PHONY: demo test test-all lint format docs bench bench-peers bench-rows bench-limits bench-kills sanitize \
   sanitize-memory sanitize-threads soak fuzz lock licences wheel test-wheel clean FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
 
+# All tests that are not marked as slow: the unit tests, the brute-force twins and a sample of the other two tiers.
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist loadgroup
 test: $(VENV)/.test
-	$(BIN)/pytest -n auto --maxprocesses 8
+	$(PYTEST) -m "not slow"
 
-test-slow: $(VENV)/.test
-	$(BIN)/pytest -m slow
+# Everything: these, then the slow tests, and the property tests once more with many more examples.
+test-all: test
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -78,7 +81,7 @@ FORCE:
 
 # Damaged and hostile files and command lines, thousands for each reader.
 fuzz: $(VENV)/.test
-	$(BIN)/python tests/fuzz_campaign.py
+	$(BIN)/python tests/support/fuzz_campaign.py
 
 # Every table of CREDIBN_DATA under limits of time and memory; runs that are killed and go on.
 bench-limits: $(VENV)/.installed

@@ -24,7 +24,7 @@ import pyarrow.csv
 from credibn import write_network
 from credibn.examples import example_network, tic_tac_toe
 
-KILLING = Path(__file__).parents[1] / "tests" / "killing.py"
+KILLING = Path(__file__).parents[1] / "tests" / "support" / "killing.py"
 SAME_BYTES = ("result.credibn", "summary.json", "report.html")
 LATE_KILLS = 6
 """In each round."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from credibn import AIC, BIC, BDeu, Dataset, EdgeLogOdds, EdgePenalty
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 import exact_costs
 from strategies import CodedTable

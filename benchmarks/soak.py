@@ -37,7 +37,7 @@ from credibn import CredibleSet, k_best_classes, k_best_networks, learn
 from credibn.errors import CredibnError, CredibnWarning
 from credibn.search.problem import tolerance_of
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 import exact_costs
 import networks

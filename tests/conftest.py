@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# A busy machine is slow, not wrong: no test fails for the time that one example takes.
-settings.register_profile("credibn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("credibn")
+from profiles import register_profiles
+
+SAMPLED = ("process", "reference")
+"""The tiers of which `make test` runs a sample."""
+
+register_profiles()
 
 
 def _use_core(file: str) -> None:
@@ -21,12 +23,22 @@ def _use_core(file: str) -> None:
     core = importlib.util.module_from_spec(spec)
     sys.modules["credibn._core"] = core
     spec.loader.exec_module(core)
-    settings.register_profile("sanitized", settings.get_profile("credibn"), max_examples=15)
-    settings.load_profile("sanitized")
 
 
 if "CREDIBN_CORE" in os.environ:
     _use_core(os.environ["CREDIBN_CORE"])
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but the first case of each test in the tiers of which `make test` runs a sample."""
+    seen = set()
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.parent.name in SAMPLED and "slow" not in item.keywords:
+            test = (item.path, item.originalname)
+            if test in seen:
+                item.add_marker("slow")
+            seen.add(test)
 
 
 @pytest.fixture(scope="session", params=["brute_force", "dynamic_programming", "integer_program"])

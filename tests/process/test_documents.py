@@ -1,0 +1,71 @@
+"""Every example of the README and of the documentation gives what is printed there; the site can be built."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pyarrow.csv
+import pytest
+
+import credibn
+from credibn.examples import sample_asia
+from pages import ROOT, RUN, Reader, blocks_of, pages
+
+PAGES = pages()
+PAGES_WITH_EXAMPLES = [name for name, text in PAGES.items() if any(block.tag in RUN for block in blocks_of(text))]
+REFERENCE_DATA = {"docs/errata.md": ("insurance.csv",)}
+"""Files of the authors' data sets that a page's commands read."""
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES)
+def test_examples_give_what_the_page_shows(page, tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
+    for name in REFERENCE_DATA.get(page, ()):
+        shutil.copyfile(request.getfixturevalue("shared_data") / name, tmp_path / name)
+    reader = Reader()
+    for block in blocks_of(PAGES[page]):
+        if block.tag in RUN:
+            reader.follow(page, block)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_says_what_it_is(page):
+    assert all(block.tag for block in blocks_of(PAGES[page]))
+    assert PAGES[page].count("\n```") % 2 == 0
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_files_lead_somewhere(page):
+    folder = (ROOT / page).parent
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page]):
+        assert (folder / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_of_the_project_that_a_page_names_exist(page):
+    for name in re.findall(r"`((?:benchmarks|cpp|docs|paper|report|search|src|tests)/[\w/.-]+\.\w+)`", PAGES[page]):
+        assert (ROOT / name).exists() or (ROOT / "src" / "credibn" / name).exists(), name
+
+
+def test_every_public_name_is_in_the_reference():
+    listed = re.findall(r"^::: credibn\.(?:\w+\.)*(\w+)$", PAGES["docs/api.md"], flags=re.M)
+    assert sorted(set(listed)) == sorted(listed)
+    assert set(credibn.__all__) <= set(listed)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (find_spec("mkdocs") and find_spec("mkdocstrings")), reason="mkdocs is not installed: make docs installs it"
+)
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    written = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(written) >= len(PAGES) - 1  # the README is no page of the site
+    for path in written:
+        loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)="(https?:[^"]*)"', path.read_text())
+        assert not loaded, (path.name, loaded)

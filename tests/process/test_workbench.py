@@ -1,0 +1,652 @@
+"""Pieces of work: every one done once, by whoever; kept, continued, stopped, and never taken from a wrong file."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pieces
+from credibn._run import OutOfTime, Stopped, Workbench, cut_evenly
+from credibn.errors import DataError, OptionError, TooLargeError, WorkerError
+
+PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def always(fraction):
+    return True
+
+
+def eager(folder, **options):
+    """A workbench that keeps everything at once."""
+    bench = Workbench(folder=folder, **options)
+    bench.seconds_before_keeping = 0.0
+    return bench
+
+
+def doubles(bench, question="doubles", work=pieces.double, common=0, goes_on=always):
+    """What each piece gave; fails where one is given twice."""
+    found = {}
+    for index, arrays in bench.do("test", question, work, common, PIECES, goes_on):
+        assert index not in found
+        found[index] = int(arrays["double"][0])
+        assert arrays["nothing"].shape == (0, 3)
+        assert arrays["nothing"].dtype == np.uint16
+    return found
+
+
+def make_processes(n_workers):
+    return ProcessPoolExecutor(n_workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with make_processes(2) as executor:
+        yield executor
+
+
+class Immediate:
+    """An executor of the plainest kind: `submit` does the work."""
+
+    def submit(self, function, *arguments):
+        future = Future()
+        try:
+            future.set_result(function(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+EXPECTED = {index: 2 * piece + 1 for index, piece in enumerate(PIECES)}
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_do_every_piece_once(n_threads):
+    bench = Workbench(n_threads=n_threads)
+    assert bench.is_embedded
+    assert bench.n_workers == n_threads
+    assert doubles(bench, common=1) == EXPECTED
+
+
+@pytest.mark.parametrize("kind", [Immediate, ThreadPoolExecutor])
+def test_any_executor_does(kind):
+    bench = Workbench(kind())
+    assert not bench.is_embedded
+    assert bench.n_workers >= 1
+    assert doubles(bench, common=1) == EXPECTED
+
+
+def test_processes_do_every_piece_once(processes):
+    bench = Workbench(processes)
+    assert bench.n_workers == 2
+    assert doubles(bench, common=1) == EXPECTED
+
+
+def test_an_error_in_another_process_arrives_as_it_is(processes):
+    with pytest.raises(DataError, match="3 cannot be done; leave it out"):
+        doubles(Workbench(processes), work=pieces.refuse_three)
+
+
+def test_what_cannot_travel_is_explained(processes):
+    with pytest.raises(OptionError, match="cannot be sent to the executor's workers"):
+        doubles(Workbench(processes), common=lambda: 0)
+
+
+def test_no_pieces_are_done_at_once(tmp_path):
+    assert list(eager(tmp_path).do("test", "none", pieces.double, 0, [], always)) == []
+
+
+def test_results_cannot_be_changed():
+    arrays = next(Workbench().do("test", "", pieces.double, 0, [1], always))[1]
+    with pytest.raises(ValueError, match="read-only"):
+        arrays["double"][0] = 0
+
+
+@pytest.mark.parametrize("executor", [7, "dask", object()])
+def test_what_is_no_executor_is_refused(executor):
+    with pytest.raises(OptionError, match="give an object with a method submit"):
+        Workbench(executor)
+
+
+def test_a_client_stands_for_its_executor():
+    class Client:
+        def get_executor(self):
+            return Immediate()
+
+    assert doubles(Workbench(Client()), common=1) == EXPECTED
+
+
+def test_few_pieces_are_on_their_way_at_a_time():
+    class Slow:
+        """Does nothing before six pieces have come, or all."""
+
+        _max_workers = 2
+
+        def __init__(self):
+            self.waiting, self.n_submitted, self.most = [], 0, 0
+
+        def submit(self, function, *arguments):
+            future = Future()
+            self.waiting.append((future, function, arguments))
+            self.n_submitted += 1
+            self.most = max(self.most, len(self.waiting))
+            if len(self.waiting) == 6 or self.n_submitted == len(PIECES):
+                for each, call, given_arguments in self.waiting:
+                    each.set_result(call(*given_arguments))
+                self.waiting.clear()
+            return future
+
+    executor = Slow()
+    assert doubles(Workbench(executor), common=1) == EXPECTED
+    assert executor.most == 6
+
+
+# ---- kept ----
+
+
+def test_kept_pieces_are_not_done_again(tmp_path):
+    calls, kept = tmp_path / "calls", tmp_path / "kept"
+    calls.mkdir()
+
+    def stop_at_half(fraction):
+        return fraction < 0.5
+
+    def slowly(run):
+        for index, arrays in run:
+            time.sleep(0.12)  # time for the next question
+            yield index, arrays
+
+    first = eager(kept)
+    found = {}
+    with pytest.raises(Stopped):
+        found.update(slowly(first.do("test", "q", pieces.count_calls, calls, PIECES, stop_at_half)))
+    first.close()
+    assert 4 <= len(found) < len(PIECES)
+    second = eager(kept)
+    again = dict(second.do("test", "q", pieces.count_calls, calls, PIECES, always))
+    assert list(again)[: len(found)] == sorted(found)  # those that were kept come first
+    assert {index: int(arrays["double"][0]) for index, arrays in again.items()} == {i: 2 * i for i in PIECES}
+    counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
+    assert all(counts[index] == 1 for index in found)
+    assert sum(counts) <= len(PIECES) + 1  # one may have been at work when the first run was stopped
+    second.forget()
+    assert not kept.exists()
+
+
+def test_an_exception_keeps_what_was_done(tmp_path):
+    bench = eager(tmp_path)
+    with pytest.raises(DataError):
+        doubles(bench, work=pieces.refuse_three)
+    bench.close()
+    again = eager(tmp_path)
+    kept = []
+    with pytest.raises(DataError):
+        kept.extend(index for index, _ in again.do("test", "doubles", pieces.refuse_three, 0, [3] * 8, always))
+    assert kept == [0, 1, 2]
+
+
+def test_nothing_is_written_in_the_first_seconds(tmp_path):
+    bench = Workbench(folder=tmp_path)
+    bench.keep("test", "q", "state", {"x": np.arange(3)})
+    assert doubles(bench, common=1) == EXPECTED
+    assert doubles(bench, common=5) == EXPECTED  # known all the same
+    assert [path.name for path in tmp_path.iterdir()] == ["work.lock"]
+    kept = bench.kept("test", "q", "state")
+    assert kept is not None
+    assert kept["x"].tolist() == [0, 1, 2]
+    bench.seconds_before_keeping = 0.0
+    bench.keep("test", "q", "another state", {})
+    assert len(list(tmp_path.glob("test-piece-*.kept"))) == 1  # all that was finished before; quick pieces share a file
+    assert len(list(tmp_path.glob("test-*state-*.kept"))) == 2
+    assert bench.kept("test", "q", "another state") == {}
+    assert doubles(bench, common=7) == EXPECTED  # as it was kept
+
+
+def test_the_environment_says_when_to_keep(monkeypatch):
+    monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0.25")
+    assert Workbench().seconds_before_keeping == 0.25
+    monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "soon")
+    with pytest.raises(OptionError, match="'soon'; it must be a number of seconds"):
+        Workbench()
+
+
+def test_another_question_is_answered_anew(tmp_path):
+    bench = eager(tmp_path)
+    assert doubles(bench, question="plus 0") == {i: 2 * i for i in PIECES}
+    assert doubles(bench, question="plus 1", common=1) == EXPECTED
+    found = dict(bench.do("test", "plus 1", pieces.double, 5, PIECES[:4], always))  # cut into fewer pieces
+    assert [int(found[i]["double"][0]) for i in range(4)] == [5, 7, 9, 11]
+    assert dict(bench.do("test", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 1  # kept
+    assert dict(bench.do("task", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 100
+
+
+def test_a_file_under_the_name_of_another_question_is_not_taken(tmp_path):
+    bench = eager(tmp_path)
+    doubles(bench, question="first")
+    doubles(bench, question="second", common=1)
+    one, other = sorted(tmp_path.glob("*.kept"))
+    one_bytes = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(one_bytes)
+    assert doubles(bench, question="first", common=7) == {i: 2 * i + 7 for i in PIECES}
+
+
+def test_a_file_copied_over_another_of_the_same_question_is_not_taken(tmp_path):
+    bench = eager(tmp_path)
+    bench.keep("test", "q", "one", {"x": np.arange(1)})
+    bench.keep("test", "q", "two", {"x": np.arange(2)})
+    (one,), (two,) = tmp_path.glob("test-one-*.kept"), tmp_path.glob("test-two-*.kept")
+    two.write_bytes(one.read_bytes())
+    assert bench.kept("test", "q", "two") is None
+    found = bench.kept("test", "q", "one")
+    assert found is not None
+    assert found["x"].tolist() == [0]
+
+
+@given(st.data())
+def test_a_damaged_file_is_not_taken(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("kept")
+    bench = eager(folder)
+    bench.keep("test", "q", "state", {"x": np.arange(5), "y": np.ones((2, 2), dtype=np.float32)})
+    (path,) = folder.glob("*.kept")
+    whole = path.read_bytes()
+    kind = data.draw(st.sampled_from(["cut", "flip", "more", "empty"]))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    flipped = bytes([whole[at] ^ data.draw(st.integers(1, 255))])
+    damaged = {
+        "cut": whole[:at],
+        "flip": whole[:at] + flipped + whole[at + 1 :],
+        "more": whole + b"\0",
+        "empty": b"",
+    }[kind]
+    path.write_bytes(damaged)
+    assert bench.kept("test", "q", "state") is None
+    bench.keep("test", "q", "state", {"x": np.arange(2)})
+    replaced = bench.kept("test", "q", "state")
+    assert replaced is not None
+    assert list(replaced) == ["x"]
+    bench.forget()
+
+
+def test_damaged_pieces_are_done_again(tmp_path):
+    bench = eager(tmp_path)
+    doubles(bench, common=1)
+    (path,) = tmp_path.glob("*.kept")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert doubles(bench, common=3) == {i: 2 * i + 3 for i in PIECES}
+    assert doubles(bench, common=4) == {i: 2 * i + 3 for i in PIECES}  # the new ones are kept
+
+
+@given(
+    st.dictionaries(
+        st.text("abc", min_size=1, max_size=3),
+        st.tuples(st.lists(st.integers(0, 3), max_size=3), st.sampled_from([np.int64, np.uint8, np.float64, np.bool_])),
+    )
+)
+def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
+    rng = np.random.default_rng(1)
+    arrays = {name: rng.integers(0, 2, shape).astype(kind) for name, (shape, kind) in shapes.items()}
+    bench = eager(tmp_path_factory.mktemp("kept"))
+    bench.keep("test", "q", "state", arrays)
+    found = bench.kept("test", "q", "state")
+    bench.forget()
+    assert found is not None
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+        assert found[name].tobytes() == array.tobytes()
+
+
+def test_objects_are_not_kept(tmp_path):
+    with pytest.raises(TypeError, match="numbers only"):
+        eager(tmp_path).keep("test", "q", "state", {"x": np.array([object()])})
+
+
+def test_files_of_an_interrupted_write_are_swept_and_others_left_alone(tmp_path):
+    (tmp_path / ".credibn-0123.tmp").write_bytes(b"half")
+    (tmp_path / "notes.txt").write_text("mine")
+    bench = eager(tmp_path)
+    assert not (tmp_path / ".credibn-0123.tmp").exists()
+    doubles(bench)
+    bench.forget()
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+# ---- one run at a time ----
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    bench = Workbench(folder=tmp_path)
+    with pytest.raises(OptionError, match=rf"{tmp_path} is in use by another run.*wait for it, or give another"):
+        Workbench(folder=tmp_path)
+    bench.close()
+    second = Workbench(folder=tmp_path)
+    second.forget()
+    Workbench(folder=tmp_path).forget()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="cannot hold what is done so far"):
+        Workbench(folder=tmp_path / "file")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_killed_run_lets_go_of_the_folder_and_its_pieces_are_taken_up(tmp_path):
+    calls, kept = tmp_path / "calls", tmp_path / "kept"
+    calls.mkdir()
+    script = f"""
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {str(Path(pieces.__file__).parent)!r})
+import pieces
+from credibn._run import Workbench
+bench = Workbench(folder=Path({str(kept)!r}))
+n = 0
+for index, arrays in bench.do("test", "q", pieces.count_calls, {str(calls)!r}, {PIECES!r}, lambda fraction: True):
+    n += 1
+    if n == 4:
+        time.sleep(1.2)  # the next look at the clock writes a file
+    if n == 6:
+        print("six", flush=True)
+        time.sleep(60)
+"""
+    environment = {**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0"}
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"six\n"
+        process.send_signal(signal.SIGKILL)
+    bench = eager(kept)
+    found = dict(bench.do("test", "q", pieces.count_calls, calls, PIECES, always))
+    assert {i: int(arrays["double"][0]) for i, arrays in found.items()} == {i: 2 * i for i in PIECES}
+    counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
+    assert counts[:4] == [1, 1, 1, 1]
+    bench.forget()
+
+
+# ---- stopped ----
+
+
+@pytest.mark.parametrize("with_executor", [False, True])
+def test_threads_are_told_to_stop(tmp_path, with_executor):
+    asked = []
+
+    def stop_soon(fraction):
+        asked.append((fraction, threading.current_thread()))
+        return not list(tmp_path.glob("began-*")) or len(asked) < 3
+
+    executor = ThreadPoolExecutor(2) if with_executor else None
+    with pytest.raises(Stopped):
+        list(Workbench(executor, n_threads=2).do("test", "q", pieces.wait_for_the_end, tmp_path, PIECES, stop_soon))
+    if executor is not None:
+        executor.shutdown()
+    began, ended = (sorted(path.name[6:] for path in tmp_path.glob(f"{what}-*")) for what in ("began", "ended"))
+    assert began == ended
+    assert 1 <= len(began) <= 2
+    assert {thread for _, thread in asked} == {threading.current_thread()}
+    assert asked[-1][0] > 0.0  # half of a piece is done
+
+
+def test_a_stop_before_anything_begins(tmp_path):
+    with pytest.raises(Stopped):
+        list(Workbench().do("test", "q", pieces.count_calls, tmp_path, PIECES, lambda fraction: False))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_deadline_passes_in_a_worker(tmp_path, processes):
+    with pytest.raises(OutOfTime):
+        list(Workbench(processes).do("test", "q", pieces.wait_for_the_end, tmp_path, [0], always, time_left=0.3))
+
+
+def test_what_was_done_is_given_before_the_stop():
+    class AllAtOnce(Immediate):
+        _max_workers = 8
+
+    found = []
+    with pytest.raises(Stopped):
+        found.extend(Workbench(AllAtOnce()).do("test", "q", pieces.double, 0, PIECES, stop_at_the_second()))
+    assert len(found) == len(PIECES)
+
+
+def stop_at_the_second():
+    answers = iter([True, False])
+
+    def goes_on(fraction):
+        time.sleep(0.12)
+        return next(answers)
+
+    return goes_on
+
+
+def test_an_abandoned_run_ends_its_threads(tmp_path):
+    before = threading.active_count()
+    run = Workbench(n_threads=3).do("test", "q", pieces.double, 0, PIECES, always)
+    next(run)
+    run.close()
+    assert threading.active_count() == before
+
+
+def test_an_error_of_the_caller_reaches_the_caller():
+    def fail(fraction):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(Workbench(n_threads=2).do("test", "q", pieces.double, 0, PIECES, fail))
+
+
+# ---- broken ----
+
+
+def test_a_dead_worker_is_explained(tmp_path):
+    with make_processes(1) as executor:
+        bench = eager(tmp_path / "kept", executor=executor)
+        with pytest.raises(WorkerError, match=r"ProcessPoolExecutor can do no more work .* kept in .*: start again"):
+            doubles(bench, work=pieces.die)
+        with pytest.raises(WorkerError, match="can do no more work"):  # a broken pool takes nothing more
+            doubles(bench, question="more")
+        bench.close()
+    again = eager(tmp_path / "kept")
+    first = next(again.do("test", "doubles", pieces.double, 100, PIECES, always))
+    assert first[0] == 0
+    assert first[1]["double"] == 0  # as it was kept
+    again.forget()
+
+
+def test_an_executor_that_is_shut_down_is_explained():
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(WorkerError, match=r"shutdown.*What was done so far is lost"):
+        doubles(Workbench(executor))
+
+
+def test_a_cancelled_piece_is_explained():
+    class Cancelling:
+        def submit(self, function, *arguments):
+            future = Future()
+            future.cancel()
+            return future
+
+    with pytest.raises(WorkerError, match="a piece was cancelled"):
+        doubles(Workbench(Cancelling()))
+
+
+class Returning:
+    """An executor whose submit returns something."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def submit(self, function, *arguments):
+        return self.value
+
+
+def finished(value):
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+@pytest.mark.parametrize("value", [None, 5, "done", {"double": 1}])
+def test_an_executor_that_returns_no_future_is_named(value):
+    with pytest.raises(
+        WorkerError, match=r"the executor Returning returned .* instead of a future with add_done_callback, result and"
+    ) as caught:
+        doubles(Workbench(Returning(value)))
+    assert repr(value) in str(caught.value)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+def test_an_executor_that_returns_what_has_no_text_is_named():
+    with pytest.raises(WorkerError, match=r"the executor Returning returned <Unprintable .* \(Unprintable\) instead"):
+        doubles(Workbench(Returning(Unprintable())))
+    with pytest.raises(OptionError, match=r"executor is <Unprintable .*; give an object with a method submit"):
+        Workbench(Unprintable())
+
+
+NONSENSE = [
+    None,  # no time limit was set
+    5,
+    "done",
+    [1, 2],
+    {},
+    {"double": 1},
+    {1: np.zeros(1)},
+    {"double": np.array([np.nan])},
+    {"double": np.array(["text"])},
+    ("seal", None),
+    ("seal", {}),
+    ("seal", {"double": np.array([object()])}),
+    (np.zeros(2), {}),
+    Unprintable(),
+]
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("time_left", [None, 60.0])
+def test_an_executor_whose_futures_give_something_else_is_named(value, time_left):
+    bench = Workbench(Returning(finished(value)))
+    with pytest.raises(WorkerError, match=r"the executor Returning returned .* instead of the task's result: fix the"):
+        list(bench.do("test", "q", pieces.double, 0, PIECES, always, time_left))
+
+
+class Tampering(Immediate):
+    """An executor that changes what the function returned."""
+
+    def __init__(self, change):
+        self.change = change
+
+    def submit(self, function, *arguments):
+        future = Immediate.submit(self, function, *arguments)
+        return finished(self.change(future.result()))
+
+
+def changing(change):
+    """What changes the arrays inside whatever the function returned."""
+
+    def go_into(value):
+        if isinstance(value, tuple):
+            return tuple(go_into(part) for part in value)
+        return change(dict(value)) if isinstance(value, dict) else value
+
+    return go_into
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: {name: array[:-1] for name, array in arrays.items()},
+        lambda arrays: {name: array + 1 for name, array in arrays.items()},
+        lambda arrays: {name: array.astype(np.float32) for name, array in arrays.items()},
+        lambda arrays: {name: array[np.newaxis] for name, array in arrays.items()},
+        lambda arrays: {f"{name}s": array for name, array in arrays.items()},
+        lambda arrays: {"double": arrays["double"]},
+        lambda arrays: None,
+    ],
+    ids=["cut", "changed", "converted", "reshaped", "renamed", "left out", "none"],
+)
+def test_a_result_that_was_changed_on_the_way_is_refused(change):
+    with pytest.raises(WorkerError, match=r"the executor Tampering returned .* instead of the task's result"):
+        doubles(Workbench(Tampering(changing(change))))
+
+
+def test_the_result_of_another_task_is_refused():
+    returned = []
+    executor = Tampering(lambda value: returned.append(value) or returned[0])
+    with pytest.raises(WorkerError, match="returned arrays of another task, or changed ones, instead of the task's"):
+        doubles(Workbench(executor))
+
+
+def test_a_copy_of_a_result_with_the_names_in_another_order_is_the_result():
+    def copied(arrays):
+        return {name: arrays[name].copy(order="F") for name in reversed(arrays)}
+
+    assert doubles(Workbench(Tampering(changing(copied))), common=1) == EXPECTED
+
+
+def test_a_worker_without_memory_names_its_own_limit(processes):
+    with pytest.raises(TooLargeError, match=r"too little memory for this work \(no 8 GiB\): the "):
+        doubles(Workbench(processes), work=pieces.run_out_of_memory)
+
+
+def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch):
+    def fail(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", fail)
+    with pytest.raises(RuntimeError, match="can't start new thread") as caught:
+        doubles(Workbench())
+    assert not isinstance(caught.value, BrokenExecutor)
+
+
+# ---- cut ----
+
+
+@given(st.lists(st.floats(0.0, 1e6), max_size=40), st.integers(1, 20))
+def test_tasks_are_cut_into_even_pieces(weights, n_pieces):
+    cuts = cut_evenly(weights, n_pieces)
+    assert [task for first, last in cuts for task in range(first, last)] == list(range(len(weights)))
+    assert all(first < last for first, last in cuts)
+    assert len(cuts) <= 2 * n_pieces + 1
+    for first, last in cuts:
+        heavy = [weight for weight in weights[first:last] if weight > 0.0]
+        assert len(heavy) <= 1 or sum(heavy) <= sum(weights) / n_pieces * (1 + 1e-9)
+
+
+def test_a_forked_process_does_not_hold_the_folder(tmp_path):
+    """Workers of a pool outlive a process that is killed, and must not keep others from going on."""
+    bench = Workbench(folder=tmp_path)
+    ours, theirs = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, by later Pythons
+        child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # until the other side is closed
+        os._exit(0)
+    os.close(ours)
+    try:
+        bench.close()
+        Workbench(folder=tmp_path).close()
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
+
+
+def test_a_folder_in_which_nothing_is_kept_goes_away(tmp_path):
+    Workbench(folder=tmp_path / "none").close()
+    assert not (tmp_path / "none").exists()
