@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-CPP := $(wildcard cpp/*.hpp cpp/*.cpp)
+CPP := $(wildcard cpp/*/*.hpp cpp/*/*.cpp)
 PIP := $(BIN)/python -m pip install --quiet
 
 # Exact releases, known by their hashes, are installed from requirements/; `make LOCK=no ...` takes the newest ones.

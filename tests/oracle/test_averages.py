@@ -167,7 +167,7 @@ def test_chances_in_a_clique_with_more_members_than_a_word_holds():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": np.ones(2)}, "a weight for each row"),
+        ({"weights": np.ones(2)}, "a weight for each network"),
         ({"weights": np.array([np.nan])}, "between 0 and 1"),
         ({"weights": np.array([1.5])}, "between 0 and 1"),
         ({"choices": np.array([[0, 1]], np.uint32)}, "candidate that does not exist"),

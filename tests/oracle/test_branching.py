@@ -34,7 +34,7 @@ def relaxation_of(costs, n_rounds=3):
     splitter = EdgeSplitter(np.repeat(np.arange(len(costs)), np.diff(offsets)), masks, len(costs))
     for _ in range(n_rounds):
         bound = program.solve()
-        program.add(problem.separate_clusters(bound.values, 3, 5, 0.01))
+        program.add(problem.separate_cluster_cuts(bound.values, 3, 5, 0.01))
     return program, splitter, program.solve()
 
 
@@ -186,7 +186,7 @@ def test_a_best_network_whose_class_is_not_in_the_table_is_not_made_up(monkeypat
             row[v] = np.flatnonzero((masks & ~np.uint64(before)) == 0)[0]
             before |= 1 << v
         self.best_row, self.best_cost = row, float(self.costs[self.offsets[:-1] + row].sum())
-        self.collection.know(self.best_cost + self.problem.rounding(), row)
+        self.collection.update_incumbent(self.best_cost + self.problem.rounding(), row)
 
     monkeypatch.setattr(exploration.Exploration, "improve", poor)
     n_left_out = 0

@@ -88,7 +88,7 @@ def dag_positions(n, offsets, masks):
 
 
 def dense_row(problem, row, size):
-    at, coefficients, rhs = problem.row(row)
+    at, coefficients, rhs = problem.cut(row)
     dense = np.zeros(size)
     dense[at] = coefficients
     return dense, rhs
@@ -176,7 +176,7 @@ def test_every_cluster_row_holds_for_every_dag(n):
     for size in range(2, n + 1):
         for nodes in itertools.combinations(range(n), size):
             for k in range(1, size):
-                dense, rhs = dense_row(problem, problem.add_cluster(nodes, k), len(flat))
+                dense, rhs = dense_row(problem, problem.add_cluster_cut(nodes, k), len(flat))
                 activity = dense[positions].sum(axis=1)
                 assert rhs == k
                 assert activity.min() == k
@@ -191,8 +191,8 @@ def test_found_rows_are_violated_and_valid(seed):
     relaxation = Relaxation(problem, offsets, flat)
     for _ in range(10):
         values = relaxation.solve().values
-        rows = problem.separate_clusters(values, 3, 100, 0.01)
-        rows += problem.separate_halves(values, relaxation.rows, 100, 0.01)
+        rows = problem.separate_cluster_cuts(values, 3, 100, 0.01)
+        rows += problem.separate_zero_half_cuts(values, relaxation.rows, 100, 0.01)
         for row in rows:
             dense, rhs = dense_row(problem, row, len(flat))
             assert dense @ values < rhs - 0.009
@@ -208,7 +208,7 @@ def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
     _, offsets, flat, masks, problem = complete_problem(n, random)
     everywhere = np.ones(len(flat), dtype=np.uint8)
     ids = [
-        problem.add_cluster(nodes, k)
+        problem.add_cluster_cut(nodes, k)
         for size in range(2, n + 1)
         for nodes in itertools.combinations(range(n), size)
         for k in range(1, size)
@@ -230,7 +230,7 @@ def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
 @pytest.mark.parametrize("unusable", [math.inf, -math.inf, math.nan, 1e308, -1.0, -1e308])
 def test_unusable_dual_values_count_as_zero(unusable):
     _, _, flat, _, problem = complete_problem(4, np.random.default_rng(0))
-    ids = np.array([problem.add_cluster([0, 1], 1), problem.add_cluster([1, 2, 3], 2)])
+    ids = np.array([problem.add_cluster_cut([0, 1], 1), problem.add_cluster_cut([1, 2, 3], 2)])
     everything = np.ones(len(flat), dtype=np.uint8)
     lower, margin, reduced = problem.bound(ids, np.array([unusable, 0.5]), everything)
     as_expected = problem.bound(ids, np.array([0.0, 0.5]), everything)
@@ -246,15 +246,17 @@ def test_no_dual_values_lose_a_network(first, second, by_class):
     costs = [{parents: 0.1 * len(parents) for parents in oracle.all_parent_sets(3, v)} for v in range(3)]
     offsets, flat, masks = arrays(costs)
     problem = _core.SearchProblem(offsets, flat, masks)
-    ids = np.array([problem.add_cluster([0, 1], 1), problem.add_cluster([0, 1, 2], 1)])
+    ids = np.array([problem.add_cluster_cut([0, 1], 1), problem.add_cluster_cut([0, 1, 2], 1)])
     duals, everything = np.array([first, second]), np.ones(len(flat), np.uint8)
     lower, margin, reduced = problem.bound(ids, duals, everything)
     assert math.isfinite(lower)
     assert math.isfinite(margin)
     assert np.isfinite(reduced).all()
     collection = _core.Collection(3, int(by_class), 1.0, TOLERANCE, None, None, None)
-    collection.know(1e-9)
-    walk = problem.walk(collection, ids, duals, everything, [0, 1, 2], by_class, None, None, 0, None, 1, None)
+    collection.update_incumbent(1e-9)
+    walk = problem.search_depth_first(
+        collection, ids, duals, everything, [0, 1, 2], by_class, None, None, 0, None, 1, None
+    )
     assert walk is not None
     assert walk[0]
     assert collection.count() == (11 if by_class else 25)

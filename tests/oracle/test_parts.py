@@ -52,14 +52,14 @@ def problem_with_rows(seed, n=6):
     relaxation = Relaxation(problem, offsets, flat)
     for _ in range(12):
         bound = relaxation.solve()
-        new = problem.separate_clusters(bound.values, 3, 5, 0.01)
-        new += problem.separate_halves(bound.values, relaxation.rows, 5, 0.001)
+        new = problem.separate_cluster_cuts(bound.values, 3, 5, 0.01)
+        new += problem.separate_zero_half_cuts(bound.values, relaxation.rows, 5, 0.001)
         relaxation.add(new)
     return (offsets, flat, masks), problem, relaxation.solve()
 
 
 def row_of(problem, number):
-    at, coefficients, rhs = problem.row(int(number))
+    at, coefficients, rhs = problem.cut(int(number))
     return at.tolist(), coefficients.tolist(), rhs
 
 
@@ -68,10 +68,10 @@ def test_rows_are_made_again_from_their_recipes(seed):
     costs, problem, _ = problem_with_rows(seed)
     everything = np.arange(problem_size(problem))
     wanted = np.random.default_rng(seed).permutation(everything)[: 1 + len(everything) // 2]
-    recipes, places = problem.recipes(wanted)
+    recipes, places = problem.cut_definitions(wanted)
     other = _core.SearchProblem(*costs)
-    other.add_cluster([0, 1], 1)  # its pool need not be empty
-    made = other.make_rows(recipes)
+    other.add_cluster_cut([0, 1], 1)  # its pool need not be empty
+    made = other.make_cuts(recipes)
     assert [row_of(other, made[place]) for place in places] == [row_of(problem, row) for row in wanted]
 
 
@@ -79,7 +79,7 @@ def problem_size(problem):
     size = 0
     while True:
         try:
-            problem.row(size)
+            problem.cut(size)
         except ValueError:
             return size
         size += 1
@@ -89,7 +89,7 @@ def test_some_rows_are_made_of_half_rows():
     kinds = set()
     for seed in range(8):
         _, problem, _ = problem_with_rows(seed)
-        recipes, _ = problem.recipes(np.arange(problem_size(problem)))
+        recipes, _ = problem.cut_definitions(np.arange(problem_size(problem)))
         halves, at, number = set(), 0, 0
         while at < len(recipes):
             kind, first, second = recipes[at : at + 3].tolist()
@@ -123,8 +123,8 @@ def test_some_rows_are_made_of_half_rows():
 )
 def test_a_wrong_recipe_is_refused(recipes):
     problem = _core.SearchProblem(*arrays(random_costs(5, np.random.default_rng(0))))
-    with pytest.raises(ValueError, match="recipe"):
-        problem.make_rows(np.array(recipes, dtype=np.int64))
+    with pytest.raises(ValueError, match="definition"):
+        problem.make_cuts(np.array(recipes, dtype=np.int64))
 
 
 def test_recipes_cannot_grow_numbers_without_end():
@@ -133,8 +133,8 @@ def test_recipes_cannot_grow_numbers_without_end():
     recipes = [0, 1, 2, 0, 1]
     for row in range(40):
         recipes += [1, row + 1, 0, *[row] * (row + 1)]
-    with pytest.raises(ValueError, match="recipe"):
-        problem.make_rows(np.array(recipes, dtype=np.int64))
+    with pytest.raises(ValueError, match="definition"):
+        problem.make_cuts(np.array(recipes, dtype=np.int64))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -172,11 +172,11 @@ def test_the_pieces_of_a_walk_are_the_whole_walk(seed, by_class):
         collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
         for first, last in pieces:
             args = collection, rows, prices, everything, list(range(5)), by_class, limit, None, first, last, 1, None
-            assert problem.walk(*args)[0]
+            assert problem.search_depth_first(*args)[0]
         return collection.finish(1, None)[:3]
 
     collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
-    n_pieces = problem.count_walk_pieces(collection, rows, prices, everything, list(range(5)), by_class, limit)
+    n_pieces = problem.count_tasks(collection, rows, prices, everything, list(range(5)), by_class, limit)
     assert n_pieces > 10
     whole = walked([(0, None)])
     assert len(whole[1]) > 0
@@ -399,9 +399,9 @@ def test_what_a_quota_of_a_worker_left_out_is_known():
     row = {"choices": np.zeros((1, 3), np.uint32), "costs": np.array([5.0]), "sizes": np.zeros((1, 0), np.uint64)}
     told = {**run.state([]), **row, "counted": np.zeros(3, np.int64)}
     distribution._take(run, {**told, "cut": np.array(math.inf)})
-    assert not run.collection.is_cut()
+    assert not run.collection.is_truncated()
     distribution._take(run, {**told, "cut": np.array(5.5)})
-    assert run.collection.is_cut()
+    assert run.collection.is_truncated()
     assert run.collection.limit() == 5.5
 
 
@@ -409,12 +409,12 @@ def test_what_a_quota_left_out_before_an_interruption_is_known(tmp_path):
     row = np.zeros((1, 3), np.uint32), np.array([5.0]), np.zeros((1, 0), np.uint64)
     before, after = (exploration_of(equivalent_costs(3, np.random.default_rng(0))).collection for _ in range(2))
     before.take(*row)
-    before.cut(5.5)
+    before.truncate(5.5)
     problem = replace(
         exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, bench=Workbench(folder=tmp_path)
     )
     Checkpoints(problem, before).save(dict)
     assert Checkpoints(problem, after).restore() is not None
-    assert after.is_cut()
+    assert after.is_truncated()
     assert after.count() == 1
     assert after.limit() == 5.5

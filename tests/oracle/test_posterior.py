@@ -633,7 +633,7 @@ def test_too_little_memory_to_score_for_the_share_costs_the_share_alone(error, m
         ("score_discrete", score_parent_sets),
         ("score_discrete", learn),
         ("search_subsets", lambda data: learn(data, engine="dynamic_programming")),
-        ("row_scores", learn),
+        ("network_scores", learn),
         ("sum_networks", exact_posterior),
         ("average_structure", lambda data: learn(data).edge_probabilities()),
         ("average_ancestors", lambda data: learn(data).ancestor_probabilities()),

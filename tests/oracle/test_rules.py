@@ -1,7 +1,7 @@
 """The superset rules, one at a time: each is safe, each saves work, and each inequality holds by brute force.
 
 Rule 1 defines the answer (test_scoring.py); the others may change only how many local scores are evaluated.
-The inequalities are those of cpp/rules.hpp, tried on tables made to break them: exclusive ors, copies, near
+The inequalities are those of cpp/scoring/rules.hpp, tried on tables made to break them: exclusive ors, copies, near
 copies, few rows, states that never occur, large equivalent sample sizes.
 """
 

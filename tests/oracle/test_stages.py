@@ -182,7 +182,7 @@ def test_bands_share_no_network_and_hold_all(by_class, has_ties):
         collection = _core.Collection(4, int(by_class), 4.0, TOLERANCE, None, None, None)
         for above, up_to in itertools.pairwise(limits):
             rows = np.empty(0, np.int64), np.empty(0), np.ones(len(flat), np.uint8)
-            done = problem.walk(
+            done = problem.search_depth_first(
                 collection, *rows, list(range(4)), by_class, optimum + 4, None, 0, None, 1, None, above, up_to
             )
             assert done is not None
@@ -199,7 +199,7 @@ def test_a_stage_takes_a_small_share_of_what_is_expected():
     """1,000 steps at 1 nat and four million at 6: a stage that may take 20,000 goes to 2.8 nats."""
     problem = SearchProblem(("a",), *arrays([{(): 0.0}]), 6.0, TOLERANCE)
     run = exploration.Exploration(problem, new_collection(problem))
-    run.collection.know(100.0)
+    run.collection.update_incumbent(100.0)
     walk = Walk(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
     up_to, n_steps = run.next_stage(walk)
     assert (round(up_to, 2), n_steps) == (102.81, 20_000.0)

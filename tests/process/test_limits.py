@@ -102,7 +102,7 @@ def test_a_moment_is_granted_to_finish(every_set, everything):
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_classes_by_choices_are_those_by_masks(every_set, everything, n_threads):
     choices = everything.rows.choices
-    numbers = _core.group_rows(every_set.offsets, every_set.masks, choices, n_threads, None)
+    numbers = _core.group_choices_by_class(every_set.offsets, every_set.masks, choices, n_threads, None)
     assert np.array_equal(numbers, _core.group_by_class(masks_of(every_set, choices)))
     first = [int(numbers[:k].max(initial=-1)) for k in range(1, 200)]
     assert all(b - a in (0, 1) for a, b in itertools.pairwise(first))
@@ -118,20 +118,22 @@ def test_grouping_many_nodes_and_no_rows():
         choices = np.zeros((3, n), dtype=np.uint32)
         choices[1:, 1:] = 1
         expected = [0, 0, 0] if n == 1 else [0, 1, 1]
-        assert _core.group_rows(offsets, masks, choices, 2, None).tolist() == expected
-        assert _core.group_rows(offsets, masks, choices[:0], 2, None).tolist() == []
+        assert _core.group_choices_by_class(offsets, masks, choices, 2, None).tolist() == expected
+        assert _core.group_choices_by_class(offsets, masks, choices[:0], 2, None).tolist() == []
 
 
 def test_grouping_checks_what_it_is_given():
     offsets, masks = np.array([0, 2, 4]), np.array([[0], [2], [0], [1]], dtype=np.uint64)
-    assert _core.group_rows(offsets, masks, np.array([[1, 0], [0, 1]], dtype=np.uint32), 1, None).tolist() == [0, 0]
+    assert _core.group_choices_by_class(
+        offsets, masks, np.array([[1, 0], [0, 1]], dtype=np.uint32), 1, None
+    ).tolist() == [0, 0]
     for choices, message in (([[1, 1]], "directed cycle"), ([[2, 0]], "does not exist")):
         with pytest.raises(ValueError, match=message):
-            _core.group_rows(offsets, masks, np.array(choices, dtype=np.uint32), 1, None)
+            _core.group_choices_by_class(offsets, masks, np.array(choices, dtype=np.uint32), 1, None)
     with pytest.raises(ValueError, match="offsets"):
-        _core.group_rows(offsets[:2], masks, np.zeros((1, 2), dtype=np.uint32), 1, None)
+        _core.group_choices_by_class(offsets[:2], masks, np.zeros((1, 2), dtype=np.uint32), 1, None)
     with pytest.raises(ValueError, match="its own child"):
-        _core.group_rows(offsets, masks[::-1].copy(), np.zeros((1, 2), dtype=np.uint32), 1, None)
+        _core.group_choices_by_class(offsets, masks[::-1].copy(), np.zeros((1, 2), dtype=np.uint32), 1, None)
 
 
 def test_grouping_that_is_stopped_gives_the_first_rows(every_set, everything):
@@ -171,7 +173,7 @@ def test_the_best_network_of_a_walk_that_gave_up_is_kept(monkeypatch):
         empty = [np.flatnonzero(~self.masks[a:b].any(axis=1))[0] for a, b in itertools.pairwise(self.offsets)]
         row[:] = empty
         self.best_row, self.best_cost = row, float(self.costs[self.offsets[:-1] + row].sum())
-        self.collection.know(self.best_cost + self.problem.rounding(), row)
+        self.collection.update_incumbent(self.best_cost + self.problem.rounding(), row)
 
     monkeypatch.setattr(exploration.Exploration, "improve", poor)
     monkeypatch.setattr(exploration, "FIRST_STEPS", 300)

@@ -124,14 +124,14 @@ def sliced() -> "_core.DiscreteProblem":
 
 def descent_parts() -> Arguments:
     problem = sliced()
-    nodes, costs, masks, n_scored = problem.descent_slice(0, len(problem.descent_weights()), None)
+    nodes, costs, masks, n_scored = problem.run_descent_tasks(0, len(problem.descent_weights()), None)
     named = {"nodes": nodes, "costs": costs, "masks": masks, "n_local_scores": n_scored}
     return {**named, "n_threads": 2, "watch": None}
 
 
 def table_parts() -> Arguments:
     problem = sliced()
-    costs, cells = problem.table_slice(0, len(problem.table_weights()), None)
+    costs, cells = problem.run_table_tasks(0, len(problem.table_weights()), None)
     return {"costs": costs, "cells": cells, "n_threads": 2, "watch": None}
 
 
@@ -144,13 +144,13 @@ SLICED = {
     ),
     "DiscreteProblem.descent_weights": Call(lambda: sliced().descent_weights(), dict),
     "DiscreteProblem.table_weights": Call(lambda: sliced().table_weights(), dict),
-    "DiscreteProblem.descent_slice": Call(
-        lambda **arguments: sliced().descent_slice(**arguments),
+    "DiscreteProblem.run_descent_tasks": Call(
+        lambda **arguments: sliced().run_descent_tasks(**arguments),
         lambda: {"first": 0, "last": 1, "watch": None},
         SLICES,
     ),
-    "DiscreteProblem.table_slice": Call(
-        lambda **arguments: sliced().table_slice(**arguments),
+    "DiscreteProblem.run_table_tasks": Call(
+        lambda **arguments: sliced().run_table_tasks(**arguments),
         lambda: {"first": 0, "last": 1, "watch": None},
         SLICES,
     ),
@@ -260,14 +260,14 @@ NETWORKS = {
     ),
     "average_structure": Call(_core.average_structure, averaging_arguments, AVERAGING_REFUSED),
     "average_ancestors": Call(_core.average_ancestors, averaging_arguments, AVERAGING_REFUSED),
-    "row_scores": Call(
-        _core.row_scores,
+    "network_scores": Call(
+        _core.network_scores,
         lambda: {"offsets": OFFSETS.copy(), "scores": -np.arange(5.0), "choices": CHOICES.copy(), "n_threads": 2},
         {"offsets": WRONG_OFFSETS, "choices": WRONG_CHOICES, "n_threads": THREADS},
         frozenset({("choices", 0)}),
     ),
-    "group_rows": Call(
-        _core.group_rows,
+    "group_choices_by_class": Call(
+        _core.group_choices_by_class,
         lambda: {
             "offsets": OFFSETS.copy(),
             "masks": CANDIDATE_MASKS.copy(),
@@ -283,8 +283,8 @@ NETWORKS = {
         },
         frozenset({("choices", 0)}),
     ),
-    "rows_in_order": Call(
-        _core.rows_in_order,
+    "networks_in_order": Call(
+        _core.networks_in_order,
         lambda: {"scores": np.array([-1.0, -2.0]), "choices": CHOICES.copy()},
         {},
         frozenset({("choices", 1)}),
@@ -328,7 +328,7 @@ def candidates() -> Arguments:
 def problem() -> _core.SearchProblem:
     """Two nodes that may be each other's parent, a third without edges, and one row that forbids the cycle."""
     made = _core.SearchProblem(**candidates())
-    made.add_cluster([0, 1], 1)
+    made.add_cluster_cut([0, 1], 1)
     return made
 
 
@@ -351,20 +351,20 @@ COLLECTION = {
     "size_words": 1,
     "width": 1.0,
     "tie": 1e-9,
-    "max_rows": None,
+    "max_entries": None,
     "max_networks": None,
     "max_bytes": None,
 }
 
 
 def multiplied() -> Arguments:
-    return {"ids": np.array([0]), "multipliers": np.array([0.5]), "alive": np.ones(5, dtype=np.uint8)}
+    return {"ids": np.array([0]), "dual_values": np.array([0.5]), "alive": np.ones(5, dtype=np.uint8)}
 
 
 def walked(given: _core.Collection | None, **arguments: Any) -> Any:
     """What a walk says and finds; the collection is made afresh unless one is given."""
     held = collection() if given is FRESH else given
-    answer = problem().walk(collection=held, **arguments)
+    answer = problem().search_depth_first(collection=held, **arguments)
     assert held is not None
     return answer, held.finish(1, None)
 
@@ -396,32 +396,32 @@ SEARCH = {
     ),
     "SearchProblem.rounding": Call(lambda: problem().rounding(), dict),
     "SearchProblem.ranks_along": Call(
-        lambda row: problem().ranks_along(row),
-        lambda: {"row": np.zeros(3, dtype=np.uint32)},
-        {"row": [np.array(row, dtype=np.uint32) for row in ([2, 0, 0], [1, 1, 0], [0, 0, 2**32 - 1])]},
+        lambda network: problem().ranks_along(network),
+        lambda: {"network": np.zeros(3, dtype=np.uint32)},
+        {"network": [np.array(choices, dtype=np.uint32) for choices in ([2, 0, 0], [1, 1, 0], [0, 0, 2**32 - 1])]},
     ),
-    "SearchProblem.add_cluster": Call(
-        lambda nodes, k: problem().add_cluster(nodes, k),
+    "SearchProblem.add_cluster_cut": Call(
+        lambda nodes, k: problem().add_cluster_cut(nodes, k),
         lambda: {"nodes": [0, 2], "k": 1},
         {"nodes": [[], [0], [0, 3], [-1, 0], [0, 2**31 - 1]], "k": [0, -1, 2, 2**31 - 1]},
     ),
-    "SearchProblem.separate_clusters": Call(
-        lambda **arguments: problem().separate_clusters(**arguments),
-        lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_rows": 10, "least": 0.01},
+    "SearchProblem.separate_cluster_cuts": Call(
+        lambda **arguments: problem().separate_cluster_cuts(**arguments),
+        lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_cuts": 10, "least": 0.01},
         {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "max_k": [0, -1]},
     ),
-    "SearchProblem.separate_halves": Call(
-        lambda **arguments: problem().separate_halves(**arguments),
+    "SearchProblem.separate_zero_half_cuts": Call(
+        lambda **arguments: problem().separate_zero_half_cuts(**arguments),
         lambda: {
             "values": np.array([0.5, 0.5, 0.5, 0.5, 1.0]),
             "ids": np.array([0]),
-            "max_rows": 10,
+            "max_cuts": 10,
             "least": 0.01,
         },
         {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "ids": WRONG_IDS},
         frozenset({("ids", 0)}),
     ),
-    "SearchProblem.row": Call(lambda id: problem().row(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
+    "SearchProblem.cut": Call(lambda id: problem().cut(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
     "SearchProblem.entries": Call(
         lambda ids, positions: problem().entries(ids, positions),
         lambda: {"ids": np.array([0]), "positions": np.arange(8)},
@@ -431,7 +431,7 @@ SEARCH = {
     "SearchProblem.bound": Call(
         lambda **arguments: problem().bound(**arguments), multiplied, {"ids": WRONG_IDS}, frozenset()
     ),
-    "SearchProblem.walk": Call(
+    "SearchProblem.search_depth_first": Call(
         lambda collection, **arguments: walked(collection, **arguments),
         lambda: (
             {"collection": FRESH}
@@ -449,8 +449,8 @@ SEARCH = {
             "up_to": [float("nan")],
         },
     ),
-    "SearchProblem.count_walk_pieces": Call(
-        lambda **arguments: problem().count_walk_pieces(**arguments),
+    "SearchProblem.count_tasks": Call(
+        lambda **arguments: problem().count_tasks(**arguments),
         lambda: {"collection": FRESH} | multiplied() | {"rank": [0, 1, 2], "by_class": True, "limit": 9.0},
         {
             "collection": WRONG_COLLECTIONS,
@@ -459,22 +459,22 @@ SEARCH = {
             "limit": [float("nan")],
         },
     ),
-    "SearchProblem.recipes": Call(
-        lambda ids: problem().recipes(ids),
+    "SearchProblem.cut_definitions": Call(
+        lambda ids: problem().cut_definitions(ids),
         lambda: {"ids": np.array([0])},
         {"ids": WRONG_IDS},
         frozenset({("ids", 0)}),
     ),
-    "SearchProblem.make_rows": Call(
-        lambda recipes: problem().make_rows(recipes),
-        lambda: {"recipes": np.array([0, 1, 2, 0, 1, 1, 1, 1, 0, 2])},
+    "SearchProblem.make_cuts": Call(
+        lambda definitions: problem().make_cuts(definitions),
+        lambda: {"definitions": np.array([0, 1, 2, 0, 1, 1, 1, 1, 0, 2])},
         {
-            "recipes": [
-                np.array(recipe)
-                for recipe in ([2], [0, 0, 2, 0, 1], [0, 1, 2, 0, 3], [0, 1, 2, 0, -1], [1, 1, 0, 0], [0, 1, 2**62])
+            "definitions": [
+                np.array(definition)
+                for definition in ([2], [0, 0, 2, 0, 1], [0, 1, 2, 0, 3], [0, 1, 2, 0, -1], [1, 1, 0, 0], [0, 1, 2**62])
             ]
         },
-        frozenset({("recipes", 0)}),  # none: no rows
+        frozenset({("definitions", 0)}),  # none: no cuts
     ),
     "search_subsets": Call(
         lambda collection, **arguments: searched(collection, **arguments),
@@ -495,13 +495,15 @@ SEARCH = {
         lambda: dict(COLLECTION),
         {"n": [0, 256, 2**62], "size_words": [65, 2**61], "width": [-1.0, float("nan")], "tie": [-1.0, *NOT_FINITE]},
     ),
-    "Collection.know": Call(
-        lambda cost, row: collection().know(cost, row),
-        lambda: {"cost": 1.0, "row": np.zeros(3, dtype=np.uint32)},
+    "Collection.update_incumbent": Call(
+        lambda cost, network: collection().update_incumbent(cost, network),
+        lambda: {"cost": 1.0, "network": np.zeros(3, dtype=np.uint32)},
         {"cost": [float("nan")]},
     ),
-    "Collection.known_row": Call(lambda: collection().known_row(), dict),
-    "Collection.cut": Call(lambda limit: collection().cut(limit), lambda: {"limit": 1.0}, {"limit": [float("nan")]}),
+    "Collection.incumbent": Call(lambda: collection().incumbent(), dict),
+    "Collection.truncate": Call(
+        lambda limit: collection().truncate(limit), lambda: {"limit": 1.0}, {"limit": [float("nan")]}
+    ),
     "Collection.leave_out_class": Call(
         lambda cost: collection().leave_out_class(cost), lambda: {"cost": 1.0}, {"cost": [float("nan")]}
     ),
@@ -512,12 +514,12 @@ SEARCH = {
         lambda: {"choices": CHOICES.copy(), "costs": np.array([2.0, 3.0]), "sizes": np.ones((2, 1), dtype=np.uint64)},
         {"costs": [np.array([2.0, value]) for value in NOT_FINITE]},
     ),
-    "Collection.rows_from": Call(
-        lambda first: collection().rows_from(first), lambda: {"first": 0}, {"first": [1, 2**63]}
+    "Collection.networks_from": Call(
+        lambda first: collection().networks_from(first), lambda: {"first": 0}, {"first": [1, 2**63]}
     ),
     "Collection.limit": Call(lambda: collection().limit(), dict),
     "Collection.best": Call(lambda: collection().best(), dict),
-    "Collection.is_cut": Call(lambda: collection().is_cut(), dict),
+    "Collection.is_truncated": Call(lambda: collection().is_truncated(), dict),
     "Collection.is_full": Call(lambda: collection().is_full(), dict),
     "Collection.count": Call(lambda: collection().count(), dict),
     "Collection.finish": Call(

@@ -115,7 +115,7 @@ def test_other_types_and_layouts(name, argument):
         values = [object(), "text", -1, 2**70, 1.5, [], None]
     elif argument == "limit":  # None is fine, and any number
         values = [object(), "text", [], {}, 1j]
-    elif argument in ("watch", "max_steps", "max_rows", "max_networks", "max_bytes", "last"):  # None, and some numbers
+    elif argument in ("watch", "max_steps", "max_entries", "max_networks", "max_bytes", "last"):  # or None
         values = [object(), "text", -1, 1.5, [], {}]
     elif isinstance(valid, float):
         values = [object(), "text", [], {}, None, 1j]
@@ -267,20 +267,20 @@ def test_the_callback_can_stop_the_work(engine):
 def test_rows_that_do_not_exist_have_no_score():
     offsets, scores = np.array([0, 2, 3]), np.array([-1.0, -2.0, -3.0])
     rows = np.array([[0, 0], [1, 0]], dtype=np.uint32)
-    assert _core.row_scores(offsets, scores, rows).tolist() == [-4.0, -5.0]
-    assert _core.row_scores(offsets, scores, rows[:0]).tolist() == []
-    assert _core.rows_in_order(np.array([-4.0, -5.0]), rows)
-    assert not _core.rows_in_order(np.array([-5.0, -4.0]), rows)
+    assert _core.network_scores(offsets, scores, rows).tolist() == [-4.0, -5.0]
+    assert _core.network_scores(offsets, scores, rows[:0]).tolist() == []
+    assert _core.networks_in_order(np.array([-4.0, -5.0]), rows)
+    assert not _core.networks_in_order(np.array([-5.0, -4.0]), rows)
     with pytest.raises(ValueError, match="candidate that does not exist"):
-        _core.row_scores(offsets, scores, np.array([[0, 1]], dtype=np.uint32))
-    with pytest.raises(ValueError, match="a score for each row"):
-        _core.rows_in_order(np.array([-4.0]), rows)
+        _core.network_scores(offsets, scores, np.array([[0, 1]], dtype=np.uint32))
+    with pytest.raises(ValueError, match="a score for each network"):
+        _core.networks_in_order(np.array([-4.0]), rows)
 
 
 def test_slices_that_are_not_there_are_refused():
     for first, last in [(0, 0), (1, 0), (0, 1000)]:
-        for slice_of in (sliced().descent_slice, sliced().table_slice):
-            with pytest.raises(ValueError, match="no such slice"):
+        for slice_of in (sliced().run_descent_tasks, sliced().run_table_tasks):
+            with pytest.raises(ValueError, match="must select tasks that exist"):
                 slice_of(first, last, None)
 
 
@@ -296,5 +296,5 @@ def test_parts_that_do_not_fit_are_refused():
 
 
 def test_slices_heed_their_watch():
-    assert sliced().descent_slice(0, 1, lambda fraction: False) is None
-    assert sliced().table_slice(0, 1, lambda fraction: False) is None
+    assert sliced().run_descent_tasks(0, 1, lambda fraction: False) is None
+    assert sliced().run_table_tasks(0, 1, lambda fraction: False) is None

@@ -207,7 +207,7 @@ def test_rows_in_order(keys):
     scores = np.array([key[0] for key in keys])
     choices = np.array([key[1:] for key in keys], dtype=np.uint32).reshape(len(keys), 2)
     ranks = [(-score, *row) for score, *row in keys]
-    assert _core.rows_in_order(scores, choices) == all(a < b for a, b in itertools.pairwise(ranks))
+    assert _core.networks_in_order(scores, choices) == all(a < b for a, b in itertools.pairwise(ranks))
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ def _check_rows(path: Path, table: ScoreTable, rows: Rows, facts: Mapping[str, A
     if rows.class_of is None:
         require(classes_are_whole(table, rows), "a class is not given by its canonical member and its true size")
     elif len(rows):
-        classes = _core.group_rows(table.offsets, table.masks, choices, 1, None)
+        classes = _core.group_choices_by_class(table.offsets, table.masks, choices, 1, None)
         require(np.array_equal(rows.class_of, classes), "the classes are wrong")
     lowest = facts["optimal_score"] - facts["epsilon"] - slack
     require(not len(rows) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")

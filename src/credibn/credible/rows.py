@@ -221,7 +221,7 @@ def group(
 ) -> Rows:
     """Return rows that are networks, with the number of the class of each; when the watch says stop, the first rows."""
     asked = None if watch is None else lambda fraction: watch("grouping", fraction)
-    class_of = _core.group_rows(table.offsets, table.masks, choices, n_threads, asked)
+    class_of = _core.group_choices_by_class(table.offsets, table.masks, choices, n_threads, asked)
     count = len(class_of)
     return Rows(choices[:count], scores[:count], np.zeros((count, 0), dtype=np.uint64), class_of)
 

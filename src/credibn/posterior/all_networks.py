@@ -4,7 +4,7 @@ The sum over all networks takes inclusion and exclusion over their sinks, 3^n st
 & He 2009, "Computing posterior probabilities of structural features in Bayesian networks"). The sum is linear in
 exp(score) of each parent set, so the probabilities are its derivatives, found by going through the same steps
 backwards; on the way the variables that do not descend from a given one are known, and with them the probability of
-every directed path. See ``cpp/network_sum.hpp``, and docs/guarantees.md for why it can be trusted.
+every directed path. See ``cpp/posterior/network_sum.hpp``, and docs/guarantees.md for why it can be trusted.
 
 A score table that was pruned for a large enough epsilon gives the same sum as all parent sets, up to rounding: see
 `epsilon_for_all`.

@@ -119,13 +119,13 @@ def score_in_pieces(
 
 def _descend(arguments: dict[str, Any], piece: tuple[int, int], goes_on: GoesOn) -> Arrays | None:
     """Do a range of the tasks of the descent engine."""
-    found = _core.DiscreteProblem(**aligned(arguments)).descent_slice(*piece, goes_on)
+    found = _core.DiscreteProblem(**aligned(arguments)).run_descent_tasks(*piece, goes_on)
     return None if found is None else _packed(found)
 
 
 def _count_sets(arguments: dict[str, Any], piece: tuple[int, int], goes_on: GoesOn) -> Arrays | None:
     """Do a range of the tasks of the table engine."""
-    found = _core.DiscreteProblem(**aligned(arguments)).table_slice(*piece, goes_on)
+    found = _core.DiscreteProblem(**aligned(arguments)).run_table_tasks(*piece, goes_on)
     return None if found is None else {"costs": found[0], "cells": found[1]}
 
 

@@ -185,7 +185,7 @@ def _evaluate(problem: ScoringProblem, score: SetScore, sets: NDArray[np.intp]) 
 
 
 def _grid_step(largest_sum: float) -> float:
-    """Return the grid on which sums up to `largest_sum` are exact, as in the compiled core (grid.hpp)."""
+    """Return the grid on which sums up to `largest_sum` are exact, as in the compiled core (cpp/scoring/grid.hpp)."""
     return math.ldexp(1.0, math.frexp(4.0 * largest_sum)[1] - 51)
 
 

@@ -50,7 +50,7 @@ class Checkpoints:
             assert segment is not None
             self._collection.take(segment["choices"], segment["costs"], segment["sizes"])
         if math.isfinite(float(state["cut"])):
-            self._collection.cut(float(state["cut"]))
+            self._collection.truncate(float(state["cut"]))
         self._epoch = epoch + 1
         return state
 
@@ -69,14 +69,14 @@ class Checkpoints:
         if is_new:
             self._epoch, self._n_segments, self._n_kept = self._epoch + 1, 0, 0
             self._generation = self._collection.generation()
-        choices, costs, sizes = self._collection.rows_from(self._n_kept)
+        choices, costs, sizes = self._collection.networks_from(self._n_kept)
         wanted = slice(0, len(costs) if n_rows is None else n_rows - self._n_kept)
         if len(costs[wanted]):
             rows: Arrays = {"choices": choices[wanted], "costs": costs[wanted], "sizes": sizes[wanted]}
             self._bench.keep(_STAGE, self._problem.question, _segment(self._epoch, self._n_segments), rows)
             self._n_segments += 1
             self._n_kept += len(costs[wanted])
-        cut = self._collection.limit() if self._collection.is_cut() else math.inf
+        cut = self._collection.limit() if self._collection.is_truncated() else math.inf
         segments = np.array([self._epoch, self._n_segments])
         frontier: Arrays = {**state(), "segments": segments, "cut": np.array(cut)}
         self._bench.keep(_STAGE, self._problem.question, "frontier", frontier)

@@ -73,7 +73,7 @@ def found_in(
         costs=costs,
         sizes=sizes,
         best_cost=best_cost,
-        is_cut=collection.is_cut(),
+        is_cut=collection.is_truncated(),
         stopped=unexplored_bound < math.inf,
         unexplored_bound=unexplored_bound,
         statistics=statistics,
@@ -88,7 +88,7 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
     It need not be credible. Then the member that stands for its class may use a parent set that is no candidate, and it
     is left out: its cost is known all the same.
     """
-    row = collection.known_row()
+    row = collection.incumbent()
     if row is None:
         return found
     starts = problem.offsets[:-1]

@@ -91,7 +91,7 @@ def _take(run: Exploration, found: Arrays) -> None:
     """Put what a worker has found to the rest."""
     run.collection.take(found["choices"], found["costs"], found["sizes"])
     if math.isfinite(float(found["cut"])):
-        run.collection.cut(float(found["cut"]))
+        run.collection.truncate(float(found["cut"]))
     best_cost, lowest_cost, _, left_out = found["numbers"].tolist()
     run.collection.leave_out_class(left_out)
     run.note_best(found["best_row"], best_cost)
@@ -119,13 +119,13 @@ def work_on_part(common: tuple[str, SearchProblem], part: Arrays, goes_on: GoesO
     is_stopped = not run.treat_next(branches)
     while branches and not is_stopped and time.monotonic() < until:
         is_stopped = not run.treat_next(branches)
-    choices, costs, sizes = collection.rows_from(0)
+    choices, costs, sizes = collection.networks_from(0)
     return {
         **run.state(branches),
         "choices": choices,
         "costs": costs,
         "sizes": sizes,
-        "cut": np.array(collection.limit() if collection.is_cut() else math.inf),
+        "cut": np.array(collection.limit() if collection.is_truncated() else math.inf),
         "is_stopped": np.array(is_stopped),
         "is_full": np.array(collection.is_full()),
         "counted": np.array([run.statistics.n_branches, run.statistics.n_rounds, run.statistics.n_steps]),

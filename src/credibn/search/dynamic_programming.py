@@ -2,7 +2,7 @@
 
 The cost of completing every set of nodes that can come first is tabulated (Silander & Myllymäki 2006, here from the
 last node to the first); then networks are listed layer by layer from their sources, with bounds so exact that hardly a
-step is wasted. See ``cpp/subset_bounds.hpp`` and ``cpp/subset_search.hpp``.
+step is wasted. See ``cpp/subsets/subset_bounds.hpp`` and ``cpp/subsets/subset_search.hpp``.
 """
 
 import math
@@ -50,7 +50,7 @@ def _know_a_network(problem: SearchProblem, collection: _core.Collection) -> flo
     found = candidates.find_network(anywhere, _SEED, _EFFORT, lambda _: problem.watch("enumeration", 0.0))
     if found is not None:
         row, cost = found
-        collection.know(cost + candidates.rounding(), row)
+        collection.update_incumbent(cost + candidates.rounding(), row)
     return float(problem.costs[problem.offsets[:-1]].sum()) - candidates.rounding()
 
 

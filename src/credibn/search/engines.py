@@ -143,7 +143,7 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices, problem.n_threads)
-    if not _core.rows_in_order(scores, found.choices):
+    if not _core.networks_in_order(scores, found.choices):
         order = np.lexsort((*found.choices.T[::-1], -scores))
         scores = scores[order]
         found = replace(found, choices=found.choices[order], costs=found.costs[order], sizes=found.sizes[order])
@@ -176,5 +176,5 @@ def _check_credible(problem: SearchProblem, found: Found, scores: NDArray[np.flo
             f"{engine} knows of a network of score {-found.best_cost}, but the best it returned is {best}: please "
             "report this bug"
         )
-    if not _core.rows_in_order(scores, found.choices):
+    if not _core.networks_in_order(scores, found.choices):
         raise RuntimeError(f"{engine} returned a network twice: please report this bug")

@@ -7,7 +7,7 @@ candidates that are left are searched by dynamic programming over subsets if the
 edge is fixed to be in the network or not (``branching.py``), and each branch is tightened and enumerated on its own.
 The branches share no network and together hold all.
 
-Every bound is recomputed by the compiled core from the solver's multipliers (``cpp/dual_bound.hpp``), so that neither
+Every bound is recomputed by the core from the solver's multipliers (``cpp/cuts/dual_bound.hpp``), so that neither
 completeness nor the proof of the optimum rests on the solver. Cost: a few linear programs where the relaxation
 closes the gap, which is usual; exponential in the worst case.
 """
@@ -46,7 +46,7 @@ CLOSED = 1e-7
 POSITIVE = 1e-7
 """Values of a fractional solution above this are not rounding."""
 MOST_PIECES = 256
-"""About as many pieces a walk has (``cpp/depth_first.hpp``)."""
+"""About as many pieces a walk has (``cpp/cuts/depth_first.hpp``)."""
 FIRST_STEPS = 3_000
 STAGE = 30
 """How many times more steps the next walk may take; it is begun if the last came at least so far."""
@@ -199,7 +199,7 @@ class Exploration:
         """Take note of a network, if it is better than the best one known."""
         if len(row) and cost < self.best_cost:
             self.best_row, self.best_cost = row, cost
-            self.collection.know(cost + self.problem.rounding(), row)
+            self.collection.update_incumbent(cost + self.problem.rounding(), row)
 
     def asked(self, stage: str, progress: float) -> bool:
         """Report progress; remember when told to stop."""
@@ -254,10 +254,12 @@ class Exploration:
 
     def violated(self, bound: Bound, with_halves: bool) -> list[int]:
         """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
-        rows = self.problem.separate_clusters(bound.values, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
+        rows = self.problem.separate_cluster_cuts(bound.values, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
         is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
         if is_fractional and (with_halves or len(rows) < 5):
-            rows += self.problem.separate_halves(bound.values, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION)
+            rows += self.problem.separate_zero_half_cuts(
+                bound.values, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION
+            )
         return rows
 
     def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
@@ -379,7 +381,7 @@ class Exploration:
     def cut_walk(self, branch: Branch, plan: Walk) -> list[Branch]:
         """Return the parts of a walk, as branches."""
         by_class = self.asked_for.unit == "classes"
-        n_pieces = self.problem.count_walk_pieces(
+        n_pieces = self.problem.count_tasks(
             self.collection, branch.rows, plan.multipliers, branch.is_open, self.rank, by_class, plan.limit
         )
         cuts = np.unique(np.linspace(0, n_pieces, min(n_pieces, WALK_PARTS) + 1).astype(int)).tolist()
@@ -390,7 +392,7 @@ class Exploration:
 
     def walk_pieces(self, branch: Branch, plan: Walk, max_steps: int | None = None) -> bool:
         """Enumerate some pieces of a walk, or all where none are named."""
-        result = self.problem.walk(
+        result = self.problem.search_depth_first(
             self.collection,
             branch.rows,
             plan.multipliers,

@@ -54,7 +54,7 @@ class Branch:
 def pack(branches: Sequence[Branch], problem: "_core.SearchProblem") -> Arrays:
     """Return branches as arrays that mean the same in any process."""
     rows = [branch.rows for branch in branches]
-    recipes, places = problem.recipes(np.concatenate([np.empty(0, dtype=np.int64), *rows]))
+    recipes, places = problem.cut_definitions(np.concatenate([np.empty(0, dtype=np.int64), *rows]))
     walks = [branch.walk for branch in branches]
     prices = [np.zeros(len(branch.rows)) if branch.walk is None else branch.walk.multipliers for branch in branches]
     return {
@@ -80,7 +80,7 @@ def pack(branches: Sequence[Branch], problem: "_core.SearchProblem") -> Arrays:
 
 def unpack(arrays: Arrays, problem: "_core.SearchProblem", n_candidates: int) -> list[Branch]:
     """Return the branches again, with rows of this problem's pool."""
-    made = np.array(problem.make_rows(arrays["recipes"]), dtype=np.int64)
+    made = np.array(problem.make_cuts(arrays["recipes"]), dtype=np.int64)
     ends = np.cumsum(arrays["row_counts"]).tolist()
     branches = list[Branch]()
     for at, end in enumerate(ends):

@@ -398,4 +398,4 @@ def exact_scores(table: ScoreTable, choices: NDArray[np.uint32], n_threads: int 
     array([-4., -5.])
     """
     rows = np.ascontiguousarray(choices, dtype=np.uint32)
-    return _core.row_scores(table.offsets, table.scores, rows, n_threads)
+    return _core.network_scores(table.offsets, table.scores, rows, n_threads)

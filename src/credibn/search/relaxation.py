@@ -1,7 +1,7 @@
 """The linear relaxation of the search: candidates as columns, valid rows found on demand, multipliers out.
 
 One column x(i, P) for each candidate, one equation per node (it takes one parent set), and the cluster rows and
-half rows (``cpp/cluster_rows.hpp``) that the compiled core separates. Candidates become columns only when their
+half rows (``cpp/cuts/cluster_cuts.hpp``) that the compiled core separates. Candidates become columns only when their
 reduced cost asks for it (column generation). The solver's multipliers are handed to the core, which recomputes
 every bound from them over all candidates: no result rests on the solver's tolerances.
 """

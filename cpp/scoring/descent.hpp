@@ -1,0 +1,482 @@
+// The descent engine: a depth-first search over the parent sets of each node, for more variables than a table of all
+// sets can hold. It counts for one node at a time, and needs no memory beyond the candidates found.
+//
+// At a set S all children S + l are scored in one pass (tally.hpp). A child that a superset rule excludes with all its
+// proper supersets below S is removed from the list of every set below S; a child whose own subtree can no longer hold
+// a credible set (rule 7) is not entered. Where all children are known to be leaves, they are summed only as far as
+// needed (leaf_costs.hpp). Variables that tell much about the child, or split the rows finely, come first, so that
+// little is left for later positions. During the search rule 1 is tested against some subsets; at the end, against all.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/progress.hpp"
+#include "scoring/candidates.hpp"
+#include "scoring/child_costs.hpp"
+#include "scoring/lattice.hpp"
+#include "scoring/leaf_costs.hpp"
+#include "scoring/rules.hpp"
+#include "scoring/search_order.hpp"
+#include "scoring/suffix_floor.hpp"
+#include "scoring/tally.hpp"
+#include "scoring/terms.hpp"
+
+namespace credibn::scoring {
+
+using base::StopFlag;
+using base::TaskProgress;
+
+// What the engine needs of the whole problem.
+struct DescentProblem {
+  const Table& table;
+  const DiscreteScore score;
+  const Grid& grid;
+  const Accuracy& accuracy;
+  const Request& request;
+  const Rules rules;
+  const std::vector<double>& entropy_floors;  // N*H(i | all others)
+  // For rule 1 during the search, between two costs; and for bounds, which have an error of their own.
+  double epsilon() const { return request.epsilon + 2.0 * accuracy.in_search; }
+  double slack() const { return request.epsilon + 4.0 * accuracy.in_search; }
+};
+
+template <class Lane>
+class Descent {
+ public:
+  Descent(const DescentProblem& problem, int child, TermTables<double>& terms, const StopFlag& stop)
+      : problem_(problem),
+        table_(problem.table),
+        child_(child),
+        arity_(table_.arities[std::size_t(child)]),
+        codes_(table_.column(child)),
+        choice_(problem.request.nodes[std::size_t(child)]),
+        stop_(stop),
+        terms_(terms),
+        order_(search_order(table_, terms_.entropy(), child, choice_.free)),
+        lanes_(table_, order_),
+        suffixes_(table_, order_),
+        floor_(table_, suffixes_, terms_.entropy(), child, order_.size()),
+        costs_(table_, problem.score, lanes_, order_, child, terms_),
+        leaf_sums_(lanes_, arity_),
+        levels_(std::size_t(choice_.max_free) + 1, Level(lanes_, table_, codes_, arity_)),
+        found(problem.request.n) {
+    for (std::size_t p = 0; p < order_.size(); ++p)
+      if (lanes_.is_wide(p)) last_wide_ = int(p);
+    for (int v : order_) prior_reward_ += std::min(0.0, edge_cost(v));
+    log_arity_ = std::log(double(arity_));
+    start_at_required();
+    if (choice_.max_free > 0) score_small_sets();
+  }
+
+  // The required parents alone, and with one free parent.
+  void root() {
+    found.n_local_scores += 1;
+    emit(0, levels_[0].best);
+    if (choice_.max_free > 0) score_children(0, true);
+  }
+  // Everything at once.
+  void whole(TaskProgress& progress) {
+    root();
+    if (choice_.max_free < 2) return;
+    const int last = last_to_enter(0);
+    if (last < 0) return;
+    raise_floors(0, last);
+    progress_ = &progress;
+    const std::size_t n_open = levels_[0].open.size();
+    for (std::size_t c = 0; c < n_open; ++c) enter(0, c, double(c) / double(n_open), 1.0 / double(n_open));
+  }
+  // All sets below the required parents plus the one at `position`.
+  void subtree(std::size_t position, TaskProgress& progress) {
+    score_children(0, false);
+    const auto& open = levels_[0].open;
+    const auto child = std::find_if(open.begin(), open.end(), [&](const Child& c) { return c.position == position; });
+    if (child == open.end()) return;
+    raise_floors(0, int(position));
+    progress_ = &progress;
+    enter(0, std::size_t(child - open.begin()), 0.0, 1.0);
+  }
+
+ private:
+  struct Child {
+    std::size_t position;
+    double credit;         // what it can tell about the child at most, less the cost of its edge (rule 5)
+    double best;           // the least cost known of it and its subsets, with the prior
+    std::uint64_t cells;   // seen cells of the family
+    double entropy_floor;  // see Level
+    std::uint32_t mixed_floor;
+  };
+  // A variable t that may still be added to the set S, and what is known of S + t before it is counted.
+  struct Addable {
+    std::size_t position;
+    double best;          // the least cost known of its proper subsets, with the prior
+    std::uint64_t cells;  // seen cells of the family, at least
+  };
+  struct Level {
+    Level(const Lanes<Lane>& lanes, const Table& table, const Code* child, int arity)
+        : counts(lanes, table, child, std::size_t(arity)) {}
+    Partition partition;
+    CellCounts<Lane> counts;
+    double configurations = 1.0, prior = 0.0, prior_floor = 0.0, best = kInfinity;
+    double entropy_floor = 0.0;     // of the child, whatever is added below (rule 7 at the set above)
+    std::uint32_t mixed_floor = 0;  // parent configurations in which the child stays mixed, likewise
+    std::uint64_t dropped = 0;      // rows alone and seen once (BDeu)
+    std::uint64_t cells = 0;        // seen cells of the family
+    CellOrder cell_order;           // of the counts, for leaves; empty until it is needed
+    std::vector<Addable> addable;
+    std::vector<Child> open;  // those of them that the search may enter
+  };
+
+  double edge_cost(int parent) const { return problem_.request.edge_cost(parent, child_); }
+  bool is_bdeu() const { return problem_.score.is_bdeu(); }
+
+  void start_at_required() {
+    Level& level = levels_[0];
+    level.partition = one_cell(suffixes_.sorted_rows(table_.n_rows));
+    Partition next;
+    for (int v : choice_.required) {
+      level.dropped += refine_by(level.partition, v, next);
+      std::swap(level.partition, next);
+      level.configurations *= table_.arities[std::size_t(v)];
+      level.prior += edge_cost(v);
+    }
+    level.counts.count(level.partition, 0);
+    level.prior_floor = level.prior + prior_reward_;
+    level.best = own_cost(level);
+    level.entropy_floor = problem_.entropy_floors[std::size_t(child_)];
+    for (std::size_t p = 0; p < order_.size(); ++p)
+      if (!is_too_expensive(level, p, level.best)) level.addable.push_back({p, level.best, 0});
+  }
+
+  // cost(i, S) with the prior, counted directly.
+  double own_cost(const Level& level) {
+    const Terms &parents = terms_.of(level.configurations), &family = terms_.of(level.configurations * arity_);
+    double cost = penalty(level.configurations) + double(level.dropped) * (parents(1) - family(1));
+    std::vector<std::uint64_t> counts(std::size_t(arity_), 0);
+    for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
+      std::fill(counts.begin(), counts.end(), 0);
+      std::uint64_t total = 0;
+      for (auto r = level.partition.begin[c]; r < level.partition.begin[c + 1]; ++r) {
+        const RowIndex row = level.partition.rows[r];
+        counts[codes_[row]] += table_.weights[row];
+        total += table_.weights[row];
+      }
+      cost += parents(total);
+      for (std::uint64_t count : counts) cost -= family(count);
+    }
+    return cost + level.prior;
+  }
+
+  double penalty(double configurations) const {
+    if (is_bdeu()) return 0.0;
+    const double w = problem_.score.parameter;
+    return problem_.grid.round(w * configurations * arity_) - problem_.grid.round(w * configurations);
+  }
+
+  // A cell stays in the partition while a further split can change its cost: for a likelihood if it holds two values of
+  // the child, for BDeu if it is more than a single row seen once.
+  bool is_kept(const std::uint32_t* totals) const {
+    std::uint64_t sum = 0, most = 0;
+    for (int k = 0; k < arity_; ++k) {
+      sum += totals[k];
+      most = std::max<std::uint64_t>(most, totals[k]);
+    }
+    return is_bdeu() ? sum > 1 : most < sum;
+  }
+  bool is_kept(const RowIndex* begin, const RowIndex* end) const {
+    if (is_bdeu()) return end - begin > 1 || table_.weights[*begin] > 1;
+    return std::any_of(begin + 1, end, [&](RowIndex row) { return codes_[row] != codes_[*begin]; });
+  }
+  std::uint64_t refine_by(const Partition& from, int v, Partition& to) const {
+    return refine(table_, from, v, to, [&](const RowIndex* begin, const RowIndex* end) { return is_kept(begin, end); });
+  }
+  // While a column of many states may still follow, the rows are needed at every set.
+  bool needs_rows(std::size_t position) const { return lanes_.is_wide(position) || int(position) < last_wide_; }
+
+  // Moves from the set at `depth` to the one that adds its child `which`, counts included; the rows follow later,
+  // where they are needed (enter).
+  void descend(int depth, std::size_t which) {
+    move_to(depth, which);
+    if (!levels_[std::size_t(depth) + 1].addable.empty()) count(depth, which);
+  }
+  // Without the counts. What other children of the set above cost bounds what they can cost here.
+  void move_to(int depth, std::size_t which) {
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const Child& child = from.open[which];
+    to.entropy_floor = child.entropy_floor;
+    to.mixed_floor = child.mixed_floor;
+    const int v = order_[child.position];
+    path_positions_[depth] = child.position;
+    to.configurations = from.configurations * table_.arities[std::size_t(v)];
+    to.prior = from.prior + edge_cost(v);
+    to.prior_floor = from.prior_floor + std::max(0.0, edge_cost(v));
+    to.best = child.best;
+    to.cells = child.cells;
+    to.addable.clear();
+    for (std::size_t c = which + 1; c < from.open.size(); ++c) {
+      const Child& other = from.open[c];
+      const double best = std::min({to.best, other.best, best_small_subset(depth + 1, other.position)});
+      if (!is_too_expensive(to, other.position, best) && !tells_too_little(to, other.position, other.credit))
+        to.addable.push_back({other.position, best, std::max(to.cells, other.cells)});
+    }
+  }
+  void count(int depth, std::size_t which) {
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const Child& child = from.open[which];
+    const int v = order_[child.position];
+    if (needs_rows(child.position)) {
+      to.dropped = from.dropped + refine_by(from.partition, v, to.partition);
+      to.counts.count(to.partition, child.position + 1);
+    } else {
+      to.dropped = from.dropped + to.counts.split(from.counts, from.partition, child.position, table_.column(v),
+                                                  [&](const std::uint32_t* totals) { return is_kept(totals); });
+    }
+  }
+
+  // All sets below the child `which`. They are the given `share` of the task, of which `done` came before.
+  void enter(int depth, std::size_t which, double done, double share) {
+    if (!may_enter(depth, which)) return;
+    stop_.check();
+    if (share > kNoticeable) progress_->set(done);
+    move_to(depth, which);
+    if (levels_[std::size_t(depth) + 1].addable.empty()) return;
+    if (ends_below(depth + 1)) return score_leaves(depth, which);
+    count(depth, which);
+    score_children(depth + 1, true);
+    const int last = last_to_enter(depth + 1);
+    if (last < 0) return;
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const std::size_t position = from.open[which].position;
+    if (!needs_rows(position)) refine_by(from.partition, order_[position], to.partition);
+    raise_floors(depth + 1, last);
+    share /= double(to.open.size());
+    for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c, done + double(c) * share, share);
+  }
+
+  // Whether all children of the set at `depth` are leaves: no set that holds two of them can be credible. Called before
+  // they are counted. Where columns of many states may follow, the rows are needed, so the answer is no.
+  bool ends_below(int depth) const {
+    const Level& level = levels_[std::size_t(depth)];
+    if (needs_rows(path_positions_[depth - 1])) return false;
+    if (depth + 1 >= choice_.max_free) return true;
+    std::size_t n_open = 0;
+    for (const Addable& last : level.addable) {
+      n_open += !ends_at(level, last.position, last.cells, last.best);
+      if (n_open > 1) return false;
+    }
+    return true;
+  }
+
+  // Emits those children of the set that adds the child `which` that rule 1 leaves.
+  void score_leaves(int depth, std::size_t which) {
+    Level &from = levels_[std::size_t(depth)], &to = levels_[std::size_t(depth) + 1];
+    const std::size_t position = from.open[which].position;
+    if (from.cell_order.cells.empty()) order_cells(from);
+    costs_.trim();
+    leaves_.clear();
+    for (const Addable& last : to.addable) {
+      const double limit = last.best + problem_.slack() - constant_cost(to, last.position);
+      const FamilyTerms terms = costs_.terms_of(to.configurations * lanes_.arity(last.position));
+      leaves_.push_back({last.position, limit, last.best, double(from.dropped) * terms.of_single_row(), terms});
+    }
+    found.n_local_scores += leaves_.size();
+    leaf_sums_.add_cells(from.cell_order, leaves_, to.counts, [&](std::size_t cell) {
+      return to.counts.split_one(from.counts, cell, from.partition, position, table_.column(order_[position]),
+                                 [&](const std::uint32_t* totals) { return is_kept(totals); });
+    });
+    for (const Leaf& leaf : leaves_) {
+      const double cost = leaf.sum + constant_cost(to, leaf.position);
+      if (!rules::dominated(cost, leaf.best_subset, problem_.epsilon())) emit(depth + 1, cost, order_[leaf.position]);
+    }
+  }
+  // What S + l costs beside the sum over its cells.
+  double constant_cost(const Level& level, std::size_t p) const {
+    return penalty(level.configurations * lanes_.arity(p)) + level.prior + edge_cost(order_[p]);
+  }
+
+  // For a likelihood the entropy of the child in a cell weighs, which adding parents may lower to nothing. For BDeu
+  // each value of the child that is seen costs ln r at least (rule 6).
+  void order_cells(Level& level) {
+    const Terms& entropy = terms_.entropy();
+    level.cell_order.arrange(
+        level.counts.n_cells(),
+        [&](std::size_t c) {
+          const std::uint32_t* totals = level.counts.totals(c);
+          double sum = entropy(std::accumulate(totals, totals + arity_, std::uint64_t(0)));
+          for (int k = 0; k < arity_; ++k) sum -= entropy(totals[k]);
+          return sum;
+        },
+        [&](std::size_t c) {
+          const std::uint32_t* totals = level.counts.totals(c);
+          return is_bdeu() ? rules::cell_bound(double(arity_ - std::count(totals, totals + arity_, 0u)), log_arity_)
+                           : 0.0;
+        });
+  }
+
+  void emit(int depth, double cost, int last = -1) {
+    int parents[256], size = 0;
+    for (int v : choice_.required) parents[size++] = v;
+    for (int t = 0; t < depth; ++t) parents[size++] = order_[path_positions_[t]];
+    if (last >= 0) parents[size++] = last;
+    found.add(child_, cost, parents, size);
+  }
+
+  // Scores every child of the set at `depth`, emits those that rule 1 leaves, and lists those still open.
+  void score_children(int depth, bool emits) {
+    Level& level = levels_[std::size_t(depth)];
+    const Cells<Lane> cells{level.partition, level.counts, level.configurations, level.dropped};
+    level.open.clear();
+    for (const Addable& last : level.addable) {
+      const std::size_t p = last.position;
+      const double best_subset = last.best;
+      const int v = order_[p];
+      const ChildCost counted = costs_.with_parent(cells, p);
+      const double cost = counted.cost + constant_cost(level, p), best = std::min(cost, best_subset);
+      if (emits) {
+        ++found.n_local_scores;
+        if (!rules::dominated(cost, best_subset, problem_.epsilon())) emit(depth, cost, v);
+      }
+      const double credit = counted.tells - edge_cost(v);
+      if (is_too_expensive(level, p, best_subset) || tells_too_little(level, p, credit) ||
+          has_too_many_cells(level, p, counted.cells, best_subset) || ends_at(level, p, counted.cells, best))
+        continue;
+      level.open.push_back({p, credit, best, counted.cells, level.entropy_floor, level.mixed_floor});
+    }
+  }
+
+  // The least cost of the sets of one or two free parents, p among them, that lie properly below the path plus p.
+  double best_small_subset(int depth, std::size_t p) const {
+    if (depth == 0 || small_.empty()) return kInfinity;
+    double best = small_[p * order_.size() + p];
+    for (int t = 0; depth > 1 && t < depth; ++t) best = std::min(best, small_[path_positions_[t] * order_.size() + p]);
+    return best;
+  }
+
+  // Costs of all sets of one or two free parents, so that rule 1 can exclude sets early, also by subsets off the path.
+  void score_small_sets() {
+    const std::size_t n = order_.size();
+    Level &top = levels_[0], &below = levels_[1];
+    std::vector<double> small(n * n, kInfinity);
+    score_children(0, false);
+    for (const Child& child : top.open) small[child.position * n + child.position] = child.best;
+    for (std::size_t c = 0; choice_.max_free > 1 && c + 1 < top.open.size(); ++c) {
+      descend(0, c);
+      if (below.addable.empty()) continue;
+      score_children(1, false);
+      for (const Child& child : below.open) small[top.open[c].position * n + child.position] = child.best;
+    }
+    small_ = std::move(small);
+  }
+
+  // The last position of a child to enter, or -1.
+  int last_to_enter(int depth) const {
+    const auto& open = levels_[std::size_t(depth)].open;
+    for (std::size_t c = open.size(); c-- > 0;)
+      if (may_enter(depth, c)) return int(open[c].position);
+    return -1;
+  }
+
+  // Before children up to the position `last` are entered: raises the floor inherited from the set above to the floors
+  // of this set's own children.
+  void raise_floors(int depth, int last) {
+    Level& level = levels_[std::size_t(depth)];
+    level.cell_order.cells.clear();
+    if (!problem_.rules.suffix_floor) return;
+    floor_.compute(level.partition, std::size_t(last), [&](std::size_t cell) {
+      const std::uint32_t* totals = level.counts.totals(cell);
+      return std::count(totals, totals + arity_, 0u) < arity_ - 1;
+    });
+    for (Child& child : level.open) {
+      if (int(child.position) > last) break;
+      child.entropy_floor = std::max(child.entropy_floor, floor_.entropies[child.position]);
+      child.mixed_floor = std::max(child.mixed_floor, floor_.mixed[child.position]);
+    }
+  }
+
+  bool may_enter(int depth, std::size_t which) const {
+    const Level& level = levels_[std::size_t(depth)];
+    const Child& child = level.open[which];
+    return depth + 1 < choice_.max_free && which + 1 < level.open.size() &&
+           !rules::bound_exceeds(
+               subtree_bound(level, child.position, child.cells, child.entropy_floor, child.mixed_floor), child.best,
+               problem_.slack());
+  }
+
+  // Rules 2 and 3 for S + l and all its supersets below S, before anything is counted.
+  bool is_too_expensive(const Level& level, std::size_t p, double best_subset) const {
+    if (is_bdeu()) return false;
+    const double w = problem_.score.parameter, slack = problem_.slack();
+    const double bound = rules::penalty_bound(w, level.configurations * lanes_.arity(p), arity_, level.entropy_floor) +
+                         prior_floor(level, p);
+    if (problem_.rules.penalty && rules::bound_exceeds(bound, best_subset, slack)) return true;
+    return problem_.rules.configurations && prior_reward_ == 0.0 &&
+           rules::too_many_configurations(w, level.configurations, arity_, double(table_.total), slack);
+  }
+  // Rule 5, likewise. `credit` may come from any subset of S.
+  bool tells_too_little(const Level& level, std::size_t p, double credit) const {
+    return problem_.rules.parent_entropy && !is_bdeu() &&
+           rules::parent_tells_too_little(credit, problem_.score.parameter, level.configurations, arity_,
+                                          lanes_.arity(p), 0.0, problem_.slack());
+  }
+  // Rule 6, likewise.
+  bool has_too_many_cells(const Level& level, std::size_t p, std::uint64_t cells, double best_subset) const {
+    if (!problem_.rules.cells || !is_bdeu()) return false;
+    double bound = rules::cell_bound(double(cells), log_arity_) + prior_floor(level, p);
+    if (problem_.score.parameter / (level.configurations * lanes_.arity(p)) <= rules::kLargestPriorMass)
+      bound += level.entropy_floor;
+    return rules::bound_exceeds(bound, best_subset, problem_.slack());
+  }
+  double prior_floor(const Level& level, std::size_t p) const {
+    return level.prior_floor + std::max(0.0, edge_cost(order_[p]));
+  }
+  // Whether S + l is a leaf: no proper superset of it that is met below S can be credible.
+  bool ends_at(const Level& level, std::size_t p, std::uint64_t cells, double best) const {
+    return rules::bound_exceeds(subtree_bound(level, p, cells, level.entropy_floor, level.mixed_floor), best,
+                                problem_.slack());
+  }
+
+  // Rule 7 with rule 2 or 6b: a lower bound of the cost of every proper superset of S + l that is met below S, given
+  // what is known at least of the cells of its family, of the entropy of the child, and of mixed configurations.
+  double subtree_bound(const Level& level, std::size_t p, std::uint64_t cells, double entropy_floor,
+                       std::uint32_t mixed_floor) const {
+    if (!problem_.rules.suffix_floor) return -kInfinity;
+    const double configurations = 2.0 * level.configurations * lanes_.arity(p);
+    if (!is_bdeu())
+      return rules::penalty_bound(problem_.score.parameter, configurations, arity_, entropy_floor) +
+             prior_floor(level, p);
+    const double bound = rules::cell_bound(double(cells), log_arity_) + prior_floor(level, p);
+    const double prior_mass = problem_.score.parameter / configurations;
+    if (prior_mass > rules::kLargestPriorMass) return bound;
+    return bound + entropy_floor + mixed_floor * rules::mixing_cost(prior_mass);
+  }
+
+  const DescentProblem& problem_;
+  const Table& table_;
+  const int child_, arity_;
+  const Code* codes_;
+  const NodeChoice& choice_;
+  const StopFlag& stop_;
+  TermTables<double>& terms_;
+  std::vector<int> order_;
+  Lanes<Lane> lanes_;
+  SuffixOrder suffixes_;
+  SuffixFloor floor_;
+  ChildCosts<Lane> costs_;
+  LeafSums<Lane> leaf_sums_;
+  std::vector<Leaf> leaves_;
+  std::vector<Level> levels_;
+  double prior_reward_ = 0.0, log_arity_ = 0.0;
+  static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
+  TaskProgress* progress_ = nullptr;
+  std::size_t path_positions_[256] = {};
+  std::vector<double> small_;  // [p * n + q]: the least cost known for the free parents p < q; p = q: for p alone
+  int last_wide_ = -1;
+
+ public:
+  Candidates found;
+};
+
+}  // namespace credibn::scoring

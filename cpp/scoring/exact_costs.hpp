@@ -1,0 +1,108 @@
+// Recomputes the costs of the candidates that the descent engine has found with terms on the fine grid: the same
+// numbers as those of the table engine. One pass over the rows that share their cell for each candidate.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "base/progress.hpp"
+#include "scoring/candidates.hpp"
+#include "scoring/tally.hpp"
+#include "scoring/terms.hpp"
+
+namespace credibn::scoring {
+
+using base::StopFlag;
+
+class ExactCosts {
+ public:
+  ExactCosts(const Table& table, const DiscreteScore& score, const Grid& grid, const Request& request)
+      : table_(table), grid_(grid), request_(request), terms_(score, grid, table.total) {
+    levels_.push_back({one_cell(table), -1, 1.0, 0});
+  }
+
+  // Replaces the costs of candidates of one child.
+  void recompute(Candidates& found, const StopFlag& stop) {
+    std::vector<std::vector<int>> parents(found.costs.size());
+    for (std::size_t c = 0; c < parents.size(); ++c)
+      for (int v = 0; v < request_.n; ++v)
+        if (found.masks[c * std::size_t(found.words) + std::size_t(v) / 64] >> (v % 64) & 1) parents[c].push_back(v);
+    std::vector<std::size_t> order(parents.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return parents[a] < parents[b]; });
+    for (std::size_t c : order) {
+      stop.check();
+      move_to(parents[c]);
+      found.costs[c] = cost(found.nodes[c], parents[c]);
+    }
+  }
+
+ private:
+  // The partition by the parents up to one of them, without rows that are alone in their cell and seen once.
+  struct Level {
+    Partition partition;
+    int last;
+    double configurations;
+    std::uint64_t dropped;
+  };
+
+  // Reuses the partitions that the set shares with the previous one.
+  void move_to(const std::vector<int>& parents) {
+    std::size_t depth = 0;
+    while (depth < parents.size() && depth + 1 < n_levels_ && levels_[depth + 1].last == parents[depth]) ++depth;
+    for (; depth < parents.size(); ++depth) {
+      if (levels_.size() == depth + 1) levels_.emplace_back();
+      const Level& from = levels_[depth];
+      Level& to = levels_[depth + 1];
+      to.last = parents[depth];
+      to.configurations = from.configurations * table_.arities[std::size_t(to.last)];
+      to.dropped = from.dropped + refine(table_, from.partition, to.last, to.partition,
+                                         [&](const RowIndex* begin, const RowIndex* end) {
+                                           return end - begin > 1 || table_.weights[*begin] > 1;
+                                         });
+    }
+    n_levels_ = parents.size() + 1;
+  }
+
+  double cost(int child, const std::vector<int>& parents) {
+    const Level& level = levels_[n_levels_ - 1];
+    const auto arity = std::size_t(table_.arities[std::size_t(child)]);
+    terms_.trim();
+    const double family_configurations = level.configurations * double(arity);
+    const FineTerms &of_parents = terms_.of(level.configurations), &of_family = terms_.of(family_configurations);
+    const auto dropped = std::int64_t(level.dropped);
+    std::int64_t parents_sum = dropped * of_parents(1), family_sum = dropped * of_family(1);
+    const Code* codes = table_.column(child);
+    counts_.resize(std::max(counts_.size(), arity));
+    for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
+      const RowIndex *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
+      std::uint64_t total = 0;
+      for (const RowIndex* row = begin; row < end; ++row) {
+        counts_[codes[*row]] += table_.weights[*row];
+        total += table_.weights[*row];
+      }
+      parents_sum += of_parents(total);
+      for (const RowIndex* row = begin; row < end; ++row) {
+        std::uint64_t& count = counts_[codes[*row]];
+        family_sum += of_family(count);
+        count = 0;
+      }
+    }
+    double cost = (terms_.constant(family_configurations) - grid_.from_fine(family_sum)) -
+                  (terms_.constant(level.configurations) - grid_.from_fine(parents_sum));
+    for (int v : parents) cost += request_.edge_cost(v, child);
+    return cost;
+  }
+
+  const Table& table_;
+  const Grid grid_;
+  const Request& request_;
+  TermTables<std::int64_t> terms_;
+  std::vector<Level> levels_;
+  std::size_t n_levels_ = 1;
+  std::vector<std::uint64_t> counts_;
+};
+
+}  // namespace credibn::scoring
