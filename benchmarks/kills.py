@@ -24,7 +24,8 @@ import pyarrow.csv
 from credibn import write_network
 from credibn.examples import example_network, tic_tac_toe
 
-KILLING = Path(__file__).parents[1] / "tests" / "killing.py"
+ROOT = Path(__file__).parents[1]
+KILLING = ROOT / "tests" / "killing.py"
 SAME_BYTES = ("result.credibn", "summary.json", "report.html")
 LATE_KILLS = 6
 """In each round."""
@@ -36,7 +37,7 @@ KINDS = {
     "dynamic programming": (20, ["learn", "--bayes-factor", "3", "--engine", "dynamic-programming"]),
     "scoring": (26, ["learn", "--bayes-factor", "1.5", "--score", "bdeu", "--max-parents", "4"]),
     "k best": (20, ["kbest", "-k", "200"]),
-    EXPERIMENTS: (0, ["reproduce", "table4", "--samples", "2", "--sizes", "50"]),
+    EXPERIMENTS: (0, ["paper", "table4", "--samples", "2", "--sizes", "50"]),
 }
 PHASES = ("nothing", "a part", "a result")
 
@@ -67,11 +68,11 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command, *options = arguments
-        source = ["--data", experiments(folder)] if command == "reproduce" else [noise(folder, n_variables, seed)]
+        source = ["--data", experiments(folder)] if command == "paper" else [noise(folder, n_variables, seed)]
         question = [command, *options, *source]
         done = subprocess.run(
             [sys.executable, KILLING, str(seed), str(LATE_KILLS), folder / "whole", folder / "killed", *question],
-            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0"},
+            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0", "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
             check=False,
@@ -79,7 +80,7 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
         assert done.returncode == 0, (arguments, seed, done.stderr)
         resumed = sorted(folder.glob("killed*"))
         for other in resumed:
-            if command == "reproduce":
+            if command == "paper":
                 assert answers(other) == answers(folder / "whole"), (arguments, seed, other)
             else:
                 check_bytes(folder / "whole", other)

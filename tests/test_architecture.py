@@ -27,7 +27,6 @@ STAGES = {
     "report": 11,
     "examples": 11,
     "sklearn": 12,
-    "reproduction": 12,
     "cli": 13,
     "__main__": 14,
 }
