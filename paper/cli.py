@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import shutil
 import signal
 import sys
@@ -10,28 +11,29 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from multiprocessing import get_context
 from pathlib import Path
 
 from credibn.errors import CredibnError, OptionError, WriteError
-from paper.experiment import Answer, Progress, Samples, Task
+from paper.experiment import Progress, Samples
 from paper.experiments import EXPERIMENTS
 from paper.page import write_results
 from paper.results import ResultTable, Row, was_run
-from paper.run import Follower, Outcome, Plan, circumstances, collect_tables, make_plan, run_plan
+from paper.run import Outcome, Plan, circumstances, collect_tables, make_plan, run_plan
 from paper.sources import Sources
 
 _WRONG_USAGE, _LIMIT_REACHED, _NOT_WRITTEN, _INTERRUPTED = 2, 3, 4, 130
-_SIZE_DIGITS = 9
+_COUNT_DIGITS = 9
 _GAP, _FEWEST_COLUMNS = 2, 5
 """Blanks between columns, and how many columns are shown however narrow the terminal is."""
 _SECONDS_BETWEEN_UPDATES = 0.1
+_WIPE = "\r\x1b[K"
+"""To the start of the line, which is deleted."""
 
 
 def _parser() -> argparse.ArgumentParser:
-    printed = Samples()
     parser = argparse.ArgumentParser(
         prog="python -m paper",
         description="Compute the tables and the figure of Liao, Sharma, Cussens & van Beek (2020) again, and set the "
@@ -45,44 +47,24 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", type=Path, required=True, metavar="DIR", help="folder of NAME.csv files, and networks/NAME.bif")
     add("--only", action="append", default=[], metavar="NAME", help="data set or network to compute; may be repeated")
     add("--time-limit", type=_seconds, metavar="S", help="seconds for scoring and search of one task")
-    add(
-        "--samples",
-        type=_count,
-        default=printed.number,
-        metavar="M",
-        help="samples of each size, in tables 4 and 5 (%(default)s)",
-    )
-    add(
-        "--sizes",
-        type=_sizes,
-        default=printed.sizes,
-        metavar="N,N",
-        help=f"sizes of samples, in tables 4 and 5 ({','.join(map(str, printed.sizes))})",
-    )
-    add(
-        "--out",
-        "-o",
-        type=Path,
-        default=Path("reproduction"),
-        metavar="DIR",
-        help="folder for records, tables and index.html (%(default)s)",
-    )
-    add(
-        "--workers", type=_count, default=1, metavar="W", help="processes that compute tasks side by side (%(default)s)"
-    )
+    add("--samples", type=_count, metavar="M", help="samples of each size, in tables 4 and 5 (10)")
+    add("--sizes", type=_sizes, metavar="N,N", help="sizes of samples, in tables 4 and 5 (50,100,500,1000)")
+    add("--out", "-o", type=Path, default="reproduction", metavar="DIR", help="folder for all files (%(default)s)")
+    add("--workers", type=_count, default=1, metavar="W", help="processes that compute tasks side by side (1)")
     add("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.set_defaults(sizes=Samples().sizes, samples=Samples().number)
     return parser
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not seconds > 0:
-        raise argparse.ArgumentTypeError(f"{text} is not possible; it must be a number of seconds above 0")
-    return seconds
+    with suppress(ValueError):
+        if (seconds := float(text)) > 0:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r:.60} is not possible; give a number of seconds above 0")
 
 
 def _count(text: str) -> int:
-    if not (text.isdecimal() and len(text) <= _SIZE_DIGITS and int(text) >= 1):
+    if not (text.isdecimal() and len(text) <= _COUNT_DIGITS and int(text) >= 1):
         raise argparse.ArgumentTypeError(f"{text!r:.60} is not possible; give a whole number, 1 to 999999999")
     return int(text)
 
@@ -100,6 +82,8 @@ def main(words: Sequence[str] | None = None) -> None:
     except CredibnError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(_NOT_WRITTEN if isinstance(error, WriteError) else _WRONG_USAGE)
+    except BrokenPipeError:  # who reads the output has seen enough; the files are complete
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("stopped; the finished tasks are recorded", file=sys.stderr)
         sys.exit(_INTERRUPTED)
@@ -108,14 +92,14 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    if not options.data.is_dir():
-        raise OptionError(f"--data {options.data} is no folder; give the one that holds the data sets as NAME.csv")
+    if not os.path.isdir(options.data):
+        raise OptionError(f"--data {options.data} is not a folder; give the one that holds the data sets as NAME.csv")
     sources = Sources(options.data)
     chosen = EXPERIMENTS if options.what == "all" else (options.what,)
     plan = make_plan(chosen, options.only, Samples(options.sizes, options.samples))
     _check_some_there(plan, sources)
     with _pool(options.workers) as pool:
-        outcome = run_plan(plan, sources, options.out, options.time_limit, _Shown(), pool)
+        outcome = run_plan(plan, sources, options.out, options.time_limit, _tell, _watch, pool)
     with _ignoring_signals():  # what is finished is worth more than a quick end
         tables = collect_tables(plan, sources, options.out)
         page = write_results(tables, options.out, circumstances(options.time_limit), outcome.missing)
@@ -161,45 +145,23 @@ def _check_some_there(plan: Plan, sources: Sources) -> None:
         )
 
 
-class _Shown(Follower):
-    """Shows a run on standard error: the progress of the task at hand, and a line for each that is done."""
-
-    def begin(self, number: int, total: int, task: Task) -> Progress | None:
-        return _Line(f"{number + 1}/{total} {task.label}") if sys.stderr.isatty() else None
-
-    def end(self, number: int, total: int, task: Task, answer: Answer) -> None:
-        self.note(f"{number + 1}/{total} {task.label}: {_told(answer)}", "")
-
-    def note(self, text: str, kind: str = "note: ") -> None:
-        print(f"{_WIPE if sys.stderr.isatty() else ''}{kind}{text}", file=sys.stderr, flush=True)
+def _tell(line: str) -> None:
+    print(f"{_WIPE if sys.stderr.isatty() else ''}{line}", file=sys.stderr, flush=True)
 
 
-_WIPE = "\r\x1b[K"
-"""To the start of the line, which is deleted."""
+def _watch(label: str) -> Progress | None:
+    """Return what shows how far a task is, in a line of a terminal; None where nobody is watching."""
+    if not sys.stderr.isatty():
+        return None
+    shown = -math.inf
 
+    def show(stage: str, fraction: float) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > _SECONDS_BETWEEN_UPDATES:
+            shown = time.monotonic()
+            print(f"{_WIPE}{label}: {stage} {fraction:.0%}", end="", file=sys.stderr, flush=True)
 
-class _Line:
-    """A line on a terminal that says how far a task is."""
-
-    def __init__(self, label: str) -> None:
-        self._label, self._shown = label, -math.inf
-
-    def __call__(self, stage: str, fraction: float) -> None:
-        if time.monotonic() - self._shown > _SECONDS_BETWEEN_UPDATES:
-            self._shown = time.monotonic()
-            print(f"{_WIPE}{self._label}: {stage} {fraction:.0%}", end="", file=sys.stderr, flush=True)
-
-
-def _told(answer: Answer) -> str:
-    """Return an answer in a few words."""
-    if not answer["complete"]:
-        return f"not complete; {answer.get('message') or answer.get('stopped_because')}"
-    if "levels" in answer:
-        levels = answer["levels"].items()
-        return "; ".join(f"{level['networks']:,} networks within {factor}" for factor, level in levels)
-    if "networks" in answer:
-        return f"{answer['networks']:,} networks in {answer['classes']:,} classes"
-    return f"{answer['candidates']:,} candidates" if "candidates" in answer else "done"
+    return show
 
 
 def _print(plan: Plan, tables: Mapping[str, ResultTable], outcome: Outcome, page: Path, as_json: bool) -> None:
@@ -219,11 +181,11 @@ def _print(plan: Plan, tables: Mapping[str, ResultTable], outcome: Outcome, page
             "was_interrupted": outcome.was_interrupted,
             "page": str(page),
         }
-        print(json.dumps(facts))
+        print(json.dumps(facts), flush=True)
     else:
         for name, rows in shown.items():
             print(f"{tables[name].title}\n\n{_text(tables[name], rows)}\n")
-        print(f"page: {page}")
+        print(f"page: {page}", flush=True)
     for lack in outcome.missing:
         print(f"missing: {lack.file} ({lack.where})", file=sys.stderr)
     if outcome.was_interrupted:

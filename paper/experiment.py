@@ -6,7 +6,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,9 +50,10 @@ class Task(ABC):
         return f"{self.folder}/{'-'.join(str(field) for field in astuple(self) if field is not None)}"
 
     @property
-    @abstractmethod
     def label(self) -> str:
         """What it is, for people."""
+        settings = [f"{name.replace('_', ' ')} {value}" for name, value in asdict(self).items() if value is not None]
+        return f"{self.folder}: {', '.join(settings).removeprefix('name ')}"
 
     @abstractmethod
     def compute(self, source: Any, deadline: float | None, progress: Progress | None) -> Answer:

@@ -1,12 +1,12 @@
 """The parent sets that the paper's own program kept (table 1): found from the printed counts, which it reproduces.
 
-Rule 1 puts a parent set out if *any* subset is cheaper by more than epsilon. The printed counts come from a shorter
+Rule 1 prunes a parent set if *any* subset is cheaper by more than epsilon. The printed counts come from a shorter
 comparison, level by level, with one stored cost for each set:
 
     P is kept     if no immediate subset Q has stored(Q) + epsilon < cost(P);
     stored(P)     is cost(P) if P is kept, and the least stored(Q) of its immediate subsets if not.
 
-So a kept set hides the better subsets below it, and sets that rule 1 puts out are kept: up to one epsilon more for each
+So a kept set hides the better subsets below it, and sets that rule 1 prunes are kept: up to one epsilon more for each
 level. The epsilons were 1.1, 3.1 and 5.1 for BIC at the Bayes factors 3, 20 and 150, and 3.0 for BDeu at 20.
 
 The rule is applied to a list of candidates, those that rule 1 keeps for a larger epsilon, `width`, and to the subsets
@@ -29,24 +29,13 @@ from credibn import Dataset, ScoreTable, score_parent_sets
 PRINTED_EPSILONS = {"bic": {3: 1.1, 20: 3.1, 150: 5.1}, "bdeu": {20: 3.0}}
 """For each score and Bayes factor of table 1, the epsilon with which the printed counts come out."""
 
+_Progress = Callable[[float], bool | None] | None
 Sets = NDArray[np.uint8]
 """Sets of one size: rows of increasing positions, plus 1 so that no octet is zero and rows can be compared as text."""
 
 
-Follow = Callable[[float], bool | None]
-
-
-def count_printed_candidates(
-    data: Dataset, score: str, bayes_factor: int, *, most_sets: int = 5_000_000, progress: Follow | None = None
-) -> int | None:
-    """Return how many parent sets the rule of the paper's program keeps, for a score and Bayes factor of table 1."""
-    epsilon = PRINTED_EPSILONS[score][bayes_factor]
-    kept = printed_candidates(data, score, epsilon, most_sets=most_sets, progress=progress)
-    return None if kept is None else kept.n_candidates
-
-
 def printed_candidates(
-    data: Dataset, score: str, epsilon: float, *, most_sets: int = 5_000_000, progress: Follow | None = None
+    data: Dataset, score: str, epsilon: float, *, most_sets: int = 5_000_000, progress: _Progress = None
 ) -> ScoreTable | None:
     """Return the parent sets that the rule of the paper's program keeps, with their scores, for any epsilon.
 

@@ -3,7 +3,7 @@
 import difflib
 import os
 import platform
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,19 +27,6 @@ class Plan:
     tasks: tuple[Task, ...]
 
 
-class Follower:
-    """What a caller may want to know of a run; this one ignores it."""
-
-    def begin(self, number: int, total: int, task: Task) -> Progress | None:
-        """Note that a task begins; return what follows its progress."""
-
-    def end(self, number: int, total: int, task: Task, answer: Answer) -> None:
-        """Note its answer."""
-
-    def note(self, text: str) -> None:
-        """Note something unusual."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What a run did: tasks computed now and taken from records, labels of those not complete, files not there."""
@@ -60,7 +47,7 @@ def make_plan(experiments: Iterable[str], only: Sequence[str] = (), samples: Sam
             near = [repr(match) for match in difflib.get_close_matches(name, known_names())]
             hint = f"did you mean {' or '.join(near)}? " if near else ""
             known = ", ".join(known_names())
-            raise OptionError(f"--only {name} is no data set or network of the paper; {hint}known are {known}")
+            raise OptionError(f"--only {name} is not a data set or network of the paper; {hint}known are {known}")
     every = dict.fromkeys(task for name in chosen for task in EXPERIMENTS[name].tasks(samples or Samples()))
     tasks = tuple(task for task in every if not only or task.name in only)
     if not tasks:
@@ -74,33 +61,35 @@ def run_plan(
     sources: Sources,
     out: Path,
     time_limit: float | None = None,
-    follower: Follower | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    watch: Callable[[str], Progress | None] = lambda label: None,
     executor: Executor | None = None,
 ) -> Outcome:
     """Compute what is not recorded yet, and record it in `out`; Ctrl-C ends the run, and what is finished stays.
 
-    An executor computes any number of tasks at a time; by default one after the other is computed here.
+    `tell` gets a line for each task that is done and for what is unusual; `watch` gets the label of a task that begins,
+    and returns what follows its progress. An executor computes any number of tasks at a time; by default one after the
+    other is computed here.
     """
-    follower = follower or Follower()
     missing = sources.missing((task.name, task.need) for task in plan.tasks)
     absent = {(lack.name, lack.need) for lack in missing}
     feasible = [task for task in plan.tasks if (task.name, task.need) not in absent]
     check_folder(out)
-    recorded = {task: _recorded(task, sources, out, time_limit, follower) for task in feasible}
+    recorded = {task: _recorded(task, sources, out, time_limit, tell) for task in feasible}
     answers = {task: answer for task, answer in recorded.items() if answer is not None}
     n_reused = len(answers)
-    open_tasks = [(number, task) for number, task in enumerate(feasible) if task not in answers]
+    labels = {task: f"{at}/{len(feasible)} {task.label}" for at, task in enumerate(feasible, 1) if task not in answers}
     was_interrupted = False
-    computed = _computed(open_tasks, len(feasible), sources, time_limit, follower, executor)
+    computed = _computed(labels, sources, time_limit, watch, executor)
     try:
-        for number, task, answer in computed:
+        for task, answer in computed:
             fingerprint = sources.fingerprint(task.name, task.need)
             made = datetime.now(UTC).isoformat(timespec="seconds")
             write_record(out, task, Record(task.key, answer, this_program(), fingerprint, time_limit, made))
             answers[task] = answer
-            follower.end(number, len(feasible), task, answer)
+            tell(f"{labels[task]}: {_told(answer)}")
             if (difference := other_data(task.name, answer)) is not None:
-                follower.note(difference)
+                tell(f"note: {difference}")
     except KeyboardInterrupt:
         was_interrupted = True
     finally:
@@ -109,23 +98,34 @@ def run_plan(
     return Outcome(len(answers) - n_reused, n_reused, unfinished, tuple(missing), was_interrupted)
 
 
+def _told(answer: Answer) -> str:
+    """Return an answer in a few words."""
+    if not answer["complete"]:
+        return f"not complete; {answer.get('message') or answer.get('stopped_because')}"
+    if "levels" in answer:
+        levels = answer["levels"].items()
+        return "; ".join(f"{level['networks']:,} networks within {factor}" for factor, level in levels)
+    if "networks" in answer:
+        return f"{answer['networks']:,} networks in {answer['classes']:,} classes"
+    return f"{answer['candidates']:,} candidates" if "candidates" in answer else "done"
+
+
 def _computed(
-    tasks: Sequence[tuple[int, Task]],
-    n_tasks: int,
+    labels: Mapping[Task, str],
     sources: Sources,
     time_limit: float | None,
-    follower: Follower,
+    watch: Callable[[str], Progress | None],
     executor: Executor | None,
-) -> Generator[tuple[int, Task, Answer]]:
-    """Yield each task with its number and its answer, as it is done."""
+) -> Generator[tuple[Task, Answer]]:
+    """Yield each task with its answer, as it is done."""
     if executor is None:
-        for number, task in tasks:
-            yield number, task, compute(task, sources, time_limit, follower.begin(number, n_tasks, task))
+        for task, label in labels.items():
+            yield task, compute(task, sources, time_limit, watch(label))
         return
-    futures = {executor.submit(compute, task, sources, time_limit): (number, task) for number, task in tasks}
+    futures = {executor.submit(compute, task, sources, time_limit): task for task in labels}
     try:
         for future in as_completed(futures):
-            yield *futures[future], future.result()
+            yield futures[future], future.result()
     except BrokenExecutor as error:
         raise WorkerError(
             f"the executor {type(executor).__name__} has lost a worker ({str(error).strip()}); the finished tasks are "
@@ -136,11 +136,13 @@ def _computed(
             future.cancel()
 
 
-def _recorded(task: Task, sources: Sources, out: Path, time_limit: float | None, follower: Follower) -> Answer | None:
+def _recorded(
+    task: Task, sources: Sources, out: Path, time_limit: float | None, tell: Callable[[str], None]
+) -> Answer | None:
     try:
         record = read_record(out, task)
     except FileFormatError as error:
-        follower.note(str(error))
+        tell(f"note: {error}")
         return None
     fingerprint = sources.fingerprint(task.name, task.need)
     is_usable = record is not None and is_current(record, this_program(), fingerprint, time_limit)

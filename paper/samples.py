@@ -43,11 +43,6 @@ class SampleTask(Task):
     folder = "samples"
     need = "network"
 
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return f"tables 4 and 5, {self.name}, {self.size} rows, sample {self.sample}"
-
     def compute(self, source: BayesianNetwork, deadline: float | None, progress: Progress | None) -> Answer:
         """Draw, score once, and search for each Bayes factor until one is not complete."""
         table = score_for(draw_sample(source, self), "bic", max(BAYES_FACTORS), deadline, progress)

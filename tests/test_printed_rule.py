@@ -11,7 +11,7 @@ import networks
 import strategies
 from credibn import read_data, read_scores, score_parent_sets
 from paper import printed_rule
-from paper.printed_rule import count_printed_candidates, printed_candidates
+from paper.printed_rule import PRINTED_EPSILONS, printed_candidates
 
 PRINTED = [
     ("tictactoe", "bic", {3: 96, 20: 110, 150: 118}),
@@ -83,18 +83,18 @@ def test_the_list_is_widened_until_it_suffices(monkeypatch):
 )
 def test_smallest_tables(rows):
     data = read_data(np.array(rows))
-    for score, factors in printed_rule.PRINTED_EPSILONS.items():
-        for factor in factors:
-            found = count_printed_candidates(data, score, factor)
-            assert found == score_parent_sets(data, score=score, bayes_factor=factor).n_candidates
+    for score, epsilons in PRINTED_EPSILONS.items():
+        for factor, epsilon in epsilons.items():
+            found = printed_candidates(data, score, epsilon)
+            assert found.n_candidates == score_parent_sets(data, score=score, bayes_factor=factor).n_candidates
 
 
 def test_too_many_sets_are_not_looked_at():
     data = climbing_data()
     n_sets = 6 * 2**5
-    assert count_printed_candidates(data, "bic", 150, most_sets=n_sets) is not None
-    assert count_printed_candidates(data, "bic", 150, most_sets=10) is None
-    assert count_printed_candidates(data, "bic", 150, most_sets=0) is None
+    assert printed_candidates(data, "bic", 5.1, most_sets=n_sets) is not None
+    assert printed_candidates(data, "bic", 5.1, most_sets=10) is None
+    assert printed_candidates(data, "bic", 5.1, most_sets=0) is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_too_many_sets_are_not_looked_at():
 )
 def test_printed_counts(shared_data, name, score, bayes_factor, count):
     data = read_data(shared_data / f"{name}.csv")
-    assert count_printed_candidates(data, score, bayes_factor) == count
+    assert printed_candidates(data, score, PRINTED_EPSILONS[score][bayes_factor]).n_candidates == count
 
 
 def test_the_authors_own_scores_of_wine(shared_data, published):

@@ -28,7 +28,7 @@ from paper.experiments.table1 import CandidatesTask
 from paper.experiments.table2 import CountsTask
 from paper.page import write_results
 from paper.records import Record, is_current, read_record, record_path, write_record
-from paper.run import Follower, collect_tables, make_plan, run_plan
+from paper.run import collect_tables, make_plan, run_plan
 from paper.samples import SampleTask, draw_sample
 from paper.sources import Sources
 
@@ -159,20 +159,10 @@ def test_a_second_run_computes_only_what_was_deleted(finished, folder, tmp_path)
     result = invoke("table2", "--data", folder, "--out", tmp_path, "--json")
     printed = json.loads(result.stdout)
     assert (printed["n_computed"], printed["n_reused"]) == (1, 2)
-    assert "1/3 table 2, tictactoe, Bayes factor 20: 192 networks in 8 classes" not in result.stderr
-    assert "2/3 table 2, tictactoe, Bayes factor 20: 192 networks in 8 classes" in result.stderr
+    assert "1/3 table2: tictactoe, bayes factor 20: 192 networks in 8 classes" not in result.stderr
+    assert "2/3 table2: tictactoe, bayes factor 20: 192 networks in 8 classes" in result.stderr
     assert read_record(tmp_path, gone).answer["networks"] == 192
     assert (tmp_path / "table4.md").is_file()  # what another run has left is part of the page
-
-
-class Notes(Follower):
-    """Keeps what is unusual."""
-
-    def __init__(self):
-        self.texts = []
-
-    def note(self, text):
-        self.texts.append(text)
 
 
 @pytest.mark.parametrize(
@@ -188,10 +178,10 @@ def test_a_damaged_record_is_told_and_computed_again(finished, folder, tmp_path,
     assert edited != record.read_text()
     record.write_text({"swapped": other, "edited": edited}.get(damage, damage))
     assert collect_tables(plan, Sources(folder), tmp_path)["table2"].rows[1]["networks"] is None
-    follow = Notes()
-    outcome = run_plan(plan, Sources(folder), tmp_path, None, follow)
+    lines = []
+    outcome = run_plan(plan, Sources(folder), tmp_path, None, lines.append)
     assert (outcome.n_computed, outcome.n_reused) == (1, 2)
-    assert [str(record) in text and "is damaged" in text for text in follow.texts] == [True]
+    assert [str(record) in line for line in lines if "is damaged" in line] == [True]
     assert read_record(tmp_path, CountsTask("tictactoe", 20)).answer["networks"] == 192
 
 
@@ -224,7 +214,7 @@ def test_a_printed_rule_that_ran_out_of_time_is_tried_again(folder, tmp_path, mo
         raise TimeLimitError("the time limit struck")
 
     with monkeypatch.context() as patch:
-        patch.setattr(table1, "count_printed_candidates", too_slow)
+        patch.setattr(table1, "printed_candidates", too_slow)
         assert run_plan(plan, sources, tmp_path, 5.0).unfinished
     row = collect_tables(plan, sources, tmp_path)["table1"].rows[0]
     assert (row["candidates"], row["candidates_mark"], row["by_printed_rule_mark"]) == (96, "equal", "unfinished")
@@ -246,9 +236,9 @@ def test_samples_of_earlier_runs_stay_in_the_tables(folder, tmp_path):
 
 def test_other_data_than_the_paper_s_are_told(folder, tmp_path):
     (tmp_path / "tictactoe.csv").write_text("a,b\n1,2\n2,1\n")
-    follow = Notes()
-    run_plan(make_plan(["table2"], ["tictactoe"]), Sources(tmp_path), tmp_path / "out", None, follow)
-    assert follow.texts == ["tictactoe: the file has n = 2 and N = 2, the paper prints 10 and 958"] * 3
+    lines = []
+    run_plan(make_plan(["table2"], ["tictactoe"]), Sources(tmp_path), tmp_path / "out", None, lines.append)
+    assert lines[1::2] == ["note: tictactoe: the file has n = 2 and N = 2, the paper prints 10 and 958"] * 3
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(folder, tmp_path, monkeypatch):
@@ -403,8 +393,8 @@ def test_samples_declare_all_states_and_do_not_depend_on_the_order(folder):
         (("table4", "--sizes", "0"), "argument --sizes: '0' is not possible"),
         (("table4", "--sizes", "9" * 5000), "argument --sizes: '999"),
         (("table4", "--samples", "0"), "argument --samples: '0' is not possible"),
-        (("table4", "--time-limit", "soon"), "argument --time-limit: invalid"),
-        (("table4", "--time-limit", "0"), "it must be a number of seconds above 0"),
+        (("table4", "--time-limit", "soon"), "argument --time-limit: 'soon' is not possible"),
+        (("table4", "--time-limit", "0"), "'0' is not possible; give a number of seconds above 0"),
     ],
 )
 def test_mistakes_get_a_message(folder, tmp_path, words, message):
@@ -415,8 +405,9 @@ def test_mistakes_get_a_message(folder, tmp_path, words, message):
 
 
 def test_folders_that_cannot_be_used_get_a_message(folder, tmp_path):
-    result = invoke("table1", "--data", tmp_path / "nowhere")
-    assert (result.exit_code, "is no folder" in result.stderr) == (2, True)
+    for name in ("nowhere", "x" * 300):
+        result = invoke("table1", "--data", tmp_path / name)
+        assert (result.exit_code, "is not a folder" in result.stderr) == (2, True)
     (tmp_path / "file").touch()
     result = invoke("table1", "--data", folder, "--out", tmp_path / "file")
     assert (result.exit_code, "choose another folder" in result.stderr) == (2, True)
@@ -435,17 +426,15 @@ def test_a_narrow_terminal_gets_the_first_columns(monkeypatch, width, expected):
 
 
 def test_a_task_shows_its_progress_on_a_terminal(monkeypatch):
-    assert cli._Shown().begin(0, 1, CountsTask("wine", 20)) is None  # nobody is watching
+    assert cli._watch("5/78 table2: wine, bayes factor 20") is None  # nobody is watching
     screen = io.StringIO()
     screen.isatty = lambda: True
     monkeypatch.setattr("sys.stderr", screen)
-    follower = cli._Shown()
-    follower.begin(4, 78, CountsTask("wine", 20))("enumeration", 0.5)
-    follower.end(4, 78, CountsTask("wine", 20), {"complete": True, "networks": 3449, "classes": 101})
-    label = "5/78 table 2, wine, Bayes factor 20"
+    cli._watch("5/78 table2: wine, bayes factor 20")("enumeration", 0.5)
+    cli._tell("5/78 table2: wine, bayes factor 20: 3,449 networks in 101 classes")
     assert [line for line in screen.getvalue().split("\r\x1b[K") if line] == [
-        f"{label}: enumeration 50%",
-        f"{label}: 3,449 networks in 101 classes\n",
+        "5/78 table2: wine, bayes factor 20: enumeration 50%",
+        "5/78 table2: wine, bayes factor 20: 3,449 networks in 101 classes\n",
     ]
 
 

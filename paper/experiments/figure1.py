@@ -28,11 +28,6 @@ class DeviationsTask(Task):
 
     folder = "figure1"
 
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return f"figure 1, {self.name}"
-
     def compute(self, source: Dataset, deadline: float | None, progress: Progress | None) -> Answer:
         """Find the best networks and then all within a Bayes factor of 150, as far as the time goes."""
         best = search(k_best_networks, source, deadline, progress, k=_K, score="bdeu")

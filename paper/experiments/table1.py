@@ -12,7 +12,7 @@ from credibn import Dataset
 from paper.experiment import Answer, Experiment, Progress, Task, attempt
 from paper.marks import Count, mark_count
 from paper.printed import find_printed, printed_rows
-from paper.printed_rule import count_printed_candidates
+from paper.printed_rule import PRINTED_EPSILONS, printed_candidates
 from paper.results import Column, ResultTable, count_text, printed_text, seconds_text, text_column
 from paper.searching import score_for, scoring_until
 
@@ -27,21 +27,17 @@ class CandidatesTask(Task):
     bayes_factor: int
     folder = "table1"
 
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return f"table 1, {self.name}, {_SCORES[self.score]}, Bayes factor {self.bayes_factor}"
-
     def compute(self, source: Dataset, deadline: float | None, progress: Progress | None) -> Answer:
         """Count the candidates by our rule, and by the printed one where that is feasible."""
         before = time.perf_counter()
         table = score_for(source, self.score, self.bayes_factor, deadline, progress)
         seconds = time.perf_counter() - before
+        epsilon = PRINTED_EPSILONS[self.score][self.bayes_factor]
 
         def by_printed_rule() -> Answer:
             with scoring_until(deadline, progress) as follow:
-                count = count_printed_candidates(source, self.score, self.bayes_factor, progress=follow)
-            return {"complete": True, "by_printed_rule": count}
+                kept = printed_candidates(source, self.score, epsilon, progress=follow)
+            return {"complete": True, "by_printed_rule": None if kept is None else kept.n_candidates}
 
         return {
             **attempt(by_printed_rule),

@@ -39,11 +39,6 @@ class CountsTask(Task):
     bayes_factor: int
     folder = "table2"
 
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return f"table 2, {self.name}, Bayes factor {self.bayes_factor}"
-
     def compute(self, source: Dataset, deadline: float | None, progress: Progress | None) -> Answer:
         """Score and search the data set."""
         return count_credible(source, deadline, progress, score="bic", bayes_factor=self.bayes_factor)

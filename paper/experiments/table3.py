@@ -28,11 +28,6 @@ class KBestTask(Task):
     k: int | None = None
     folder = "table3"
 
-    @property
-    def label(self) -> str:
-        """What it is, for people."""
-        return f"table 3, {self.name}, {_METHODS[self.method]}{'' if self.k is None else f', k = {self.k}'}"
-
     def compute(self, source: Dataset, deadline: float | None, progress: Progress | None) -> Answer:
         """Score and search the data set by the method."""
         if self.k is None:
