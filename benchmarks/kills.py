@@ -24,8 +24,7 @@ import pyarrow.csv
 from credibn import write_network
 from credibn.examples import example_network, tic_tac_toe
 
-ROOT = Path(__file__).parents[1]
-KILLING = ROOT / "tests" / "killing.py"
+KILLING = Path(__file__).parents[1] / "tests" / "killing.py"
 SAME_BYTES = ("result.credibn", "summary.json", "report.html")
 LATE_KILLS = 6
 """In each round."""
@@ -72,7 +71,7 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
         question = [command, *options, *source]
         done = subprocess.run(
             [sys.executable, KILLING, str(seed), str(LATE_KILLS), folder / "whole", folder / "killed", *question],
-            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0", "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0", "PYTHONPATH": str(Path(__file__).parents[1])},
             capture_output=True,
             text=True,
             check=False,
