@@ -20,7 +20,7 @@ from credibn.errors import CredibnError, OptionError, WriteError
 from paper.experiment import Progress, Samples
 from paper.experiments import EXPERIMENTS
 from paper.page import write_results
-from paper.results import ResultTable, Row, was_run
+from paper.results import ResultTable, Row, plural, was_run
 from paper.run import Outcome, Plan, circumstances, collect_tables, make_plan, run_plan
 from paper.sources import Sources
 
@@ -192,8 +192,8 @@ def _print(plan: Plan, tables: Mapping[str, ResultTable], outcome: Outcome, page
         print("stopped; the finished tasks are recorded: run the same command to resume", file=sys.stderr)
     elif outcome.unfinished:
         print(
-            f"not complete: {len(outcome.unfinished):,} tasks; the tables say why. A longer --time-limit tries those "
-            "again that ran out of time, and the same command all others",
+            f"not complete: {plural(len(outcome.unfinished), 'task')}; the tables say why. A longer --time-limit tries "
+            "those again that ran out of time, and the same command tries all others again",
             file=sys.stderr,
         )
 

@@ -86,6 +86,11 @@ def _marks(row: Row) -> list[Mark]:
     return [Mark(value) for key, value in row.items() if key.endswith("mark") and value is not None]
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
 def count_text(value: Count | int | None) -> str:
     """Return a number of ours, with ≥ before a lower bound."""
     if value is None:

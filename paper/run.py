@@ -15,7 +15,7 @@ from paper.experiment import Answer, Progress, Samples, Task, compute
 from paper.experiments import EXPERIMENTS
 from paper.printed import known_names, other_data
 from paper.records import Record, check_folder, is_current, read_record, this_program, write_record
-from paper.results import ResultTable
+from paper.results import ResultTable, plural
 from paper.sources import Missing, Sources
 
 
@@ -104,10 +104,10 @@ def _told(answer: Answer) -> str:
         return f"not complete; {answer.get('message') or answer.get('stopped_because')}"
     if "levels" in answer:
         levels = answer["levels"].items()
-        return "; ".join(f"{level['networks']:,} networks within {factor}" for factor, level in levels)
+        return "; ".join(f"{plural(level['networks'], 'network')} within {factor}" for factor, level in levels)
     if "networks" in answer:
-        return f"{answer['networks']:,} networks in {answer['classes']:,} classes"
-    return f"{answer['candidates']:,} candidates" if "candidates" in answer else "done"
+        return f"{plural(answer['networks'], 'network')} in {plural(answer['classes'], 'class')}"
+    return plural(answer["candidates"], "candidate") if "candidates" in answer else "done"
 
 
 def _computed(

@@ -22,6 +22,7 @@ from paper.results import (
     as_markdown,
     count_text,
     mark_counts,
+    plural,
     printed_text,
     ratio_text,
     seconds_text,
@@ -346,6 +347,11 @@ def test_numbers_as_text():
         "≥ 5",
         "1,000",
         "–",
+    ]
+    assert [plural(1, "class"), plural(2000, "class"), plural(0, "network")] == [
+        "1 class",
+        "2,000 classes",
+        "0 networks",
     ]
     assert [printed_text(value) for value in (26197, 143.7, "OT", None)] == ["26,197", "143.7", "OT", "–"]
     assert [seconds_text(value) for value in (0.00213, 12.345, 4321.4)] == ["0.0021", "12.3", "4,321.4"]
