@@ -90,6 +90,13 @@ bench-limits: $(VENV)/.installed
 bench-kills: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.kills
 
+# The paper's tables and figure, one minute for each task; other words: make paper PAPER="table2 --only wine".
+.PHONY: paper
+CREDIBN_DATA ?= ../shared/data
+PAPER ?= all --time-limit 60
+paper: $(VENV)/.installed
+	$(BIN)/python -m paper $(PAPER) --data $(CREDIBN_DATA) --out out/paper
+
 # Random data of all shapes, for some minutes.
 soak: $(VENV)/.test
 	$(BIN)/python -m benchmarks.soak

@@ -36,7 +36,7 @@ KINDS = {
     "dynamic programming": (20, ["learn", "--bayes-factor", "3", "--engine", "dynamic-programming"]),
     "scoring": (26, ["learn", "--bayes-factor", "1.5", "--score", "bdeu", "--max-parents", "4"]),
     "k best": (20, ["kbest", "-k", "200"]),
-    EXPERIMENTS: (0, ["reproduce", "table4", "--samples", "2", "--sizes", "50"]),
+    EXPERIMENTS: (0, ["paper", "table4", "--samples", "2", "--sizes", "50"]),
 }
 PHASES = ("nothing", "a part", "a result")
 
@@ -67,11 +67,11 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command, *options = arguments
-        source = ["--data", experiments(folder)] if command == "reproduce" else [noise(folder, n_variables, seed)]
+        source = ["--data", experiments(folder)] if command == "paper" else [noise(folder, n_variables, seed)]
         question = [command, *options, *source]
         done = subprocess.run(
             [sys.executable, KILLING, str(seed), str(LATE_KILLS), folder / "whole", folder / "killed", *question],
-            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0"},
+            env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0", "PYTHONPATH": str(Path(__file__).parents[1])},
             capture_output=True,
             text=True,
             check=False,
@@ -79,7 +79,7 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
         assert done.returncode == 0, (arguments, seed, done.stderr)
         resumed = sorted(folder.glob("killed*"))
         for other in resumed:
-            if command == "reproduce":
+            if command == "paper":
                 assert answers(other) == answers(folder / "whole"), (arguments, seed, other)
             else:
                 check_bytes(folder / "whole", other)

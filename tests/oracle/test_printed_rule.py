@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 import networks
 import strategies
 from credibn import read_data, read_scores, score_parent_sets
-from credibn.errors import OptionError
-from credibn.reproduction import printed_rule
-from credibn.reproduction.printed_rule import count_printed_candidates, printed_candidates
+from paper import printed_rule
+from paper.printed_rule import PRINTED_EPSILONS, printed_candidates
 from profiles import examples
 
 PRINTED = [
@@ -50,7 +49,7 @@ def test_the_rule_is_the_plain_one(table, score, epsilon):
     data = table.dataset()
     everything = score_parent_sets(data, score=score, epsilon=1e9)
     expected = [plain_rule(costs, epsilon) for costs in networks.table_costs(everything)]
-    found = printed_candidates(data, score=score, epsilon=epsilon)
+    found = printed_candidates(data, score, epsilon)
     assert sets_of(found) == expected
     for ours, kept in zip(sets_of(score_parent_sets(data, score=score, epsilon=epsilon)), expected, strict=True):
         assert ours <= kept  # rule 1 compares with more subsets, so it keeps fewer
@@ -70,7 +69,7 @@ def test_the_list_is_widened_until_it_suffices(monkeypatch):
 
     monkeypatch.setattr(printed_rule, "score_parent_sets", scored)
     data, epsilon = climbing_data(), 2.0
-    found = printed_candidates(data, score="bdeu", epsilon=epsilon)
+    found = printed_candidates(data, "bdeu", epsilon)
     assert len(widths) > 1
     assert widths == sorted(set(widths))
     costs = networks.table_costs(score_parent_sets(data, score="bdeu", epsilon=1e9))
@@ -85,32 +84,18 @@ def test_the_list_is_widened_until_it_suffices(monkeypatch):
 )
 def test_smallest_tables(rows):
     data = read_data(np.array(rows))
-    for score, factors in printed_rule.PRINTED_EPSILONS.items():
-        for factor in factors:
-            found = count_printed_candidates(data, score=score, bayes_factor=factor)
-            assert found == score_parent_sets(data, score=score, bayes_factor=factor).n_candidates
+    for score, epsilons in PRINTED_EPSILONS.items():
+        for factor, epsilon in epsilons.items():
+            found = printed_candidates(data, score, epsilon)
+            assert found.n_candidates == score_parent_sets(data, score=score, bayes_factor=factor).n_candidates
 
 
 def test_too_many_sets_are_not_looked_at():
     data = climbing_data()
     n_sets = 6 * 2**5
-    assert count_printed_candidates(data, score="bic", bayes_factor=150, most_sets=n_sets) is not None
-    assert count_printed_candidates(data, score="bic", bayes_factor=150, most_sets=10) is None
-    assert count_printed_candidates(data, score="bic", bayes_factor=150, most_sets=0) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"score": "aic", "bayes_factor": 3}, "score is 'aic'.*'bic' and 'bdeu'"),
-        ({"score": "bic", "bayes_factor": 10}, "bayes_factor is 10;.*3, 20, 150"),
-        ({"score": "bdeu", "bayes_factor": 3}, "bayes_factor is 3;.*'bdeu'.*20"),
-        ({"score": "bic", "bayes_factor": 3, "most_sets": -1}, "most_sets is -1"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(OptionError, match=message):
-        count_printed_candidates(climbing_data(), **options)
+    assert printed_candidates(data, "bic", 5.1, most_sets=n_sets) is not None
+    assert printed_candidates(data, "bic", 5.1, most_sets=10) is None
+    assert printed_candidates(data, "bic", 5.1, most_sets=0) is None
 
 
 @pytest.mark.parametrize(
@@ -119,13 +104,13 @@ def test_wrong_options(options, message):
 )
 def test_printed_counts(shared_data, name, score, bayes_factor, count):
     data = read_data(shared_data / f"{name}.csv")
-    assert count_printed_candidates(data, score=score, bayes_factor=bayes_factor) == count
+    assert printed_candidates(data, score, PRINTED_EPSILONS[score][bayes_factor]).n_candidates == count
 
 
 def test_the_authors_own_scores_of_wine(shared_data, published):
     """The same 592 sets with the same scores, to the 8 decimals of the file."""
     theirs = read_scores(published / "wine.BIC.3.jkl")
-    ours = printed_candidates(read_data(shared_data / "wine.csv"), score="bic", epsilon=1.1)
+    ours = printed_candidates(read_data(shared_data / "wine.csv"), "bic", 1.1)
     assert sets_of(ours) == sets_of(theirs)
     for node in range(theirs.n_variables):
         expected, found = networks.table_costs(theirs)[node], networks.table_costs(ours)[node]

@@ -39,8 +39,6 @@ def test_many_commands(tmp_path):
         ["convert", "scores.jkl", "x" * 300],
         ["fit", "data.csv", "x" * 300, "-o", "out.bif"],
         ["edges", "result.credibn", "-o", "x" * 300 + ".dot"],
-        ["reproduce", "table4", "--data", ".", "--sizes", "9" * 5000],
-        ["reproduce", "table4", "--data", "x" * 300],
         ["edges", "a\x00b"],
         ["convert", "a\x00.jkl", "b.pss"],
     ],

@@ -1,10 +1,12 @@
-"""The command that computes the paper's experiments again: small tables, resuming, damage, interruption, the page."""
+"""``python -m paper``, the paper's experiments: small tables, resuming, damage, interruption, the page."""
 
+import io
 import json
 import math
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -16,29 +18,19 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import write_network
-from credibn.cli import reproduce as cli_reproduce
 from credibn.cli.app import app
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.examples import example_network, tic_tac_toe
-from credibn.reproduction import (
-    Followed,
-    Limits,
-    Sources,
-    candidates,
-    collect_tables,
-    compute,
-    make_plan,
-    measuring,
-    run,
-    run_plan,
-    synthetic,
-    write_results,
-)
-from credibn.reproduction import computing as computing_module
-from credibn.reproduction.candidates import CandidatesCell
-from credibn.reproduction.credible_counts import CountsCell
-from credibn.reproduction.records import Record, is_current, read_record, record_path, write_record
-from credibn.reproduction.synthetic import SampleCell, draw_sample
+from paper import cli, run, samples, searching
+from paper.experiment import Samples, compute
+from paper.experiments import table1
+from paper.experiments.table1 import CandidatesTask
+from paper.experiments.table2 import CountsTask
+from paper.page import write_results
+from paper.records import Record, is_current, read_record, record_path, write_record
+from paper.run import collect_tables, make_plan, run_plan
+from paper.samples import SampleTask, draw_sample
+from paper.sources import Sources
 
 pytestmark = pytest.mark.xdist_group("reproduce")  # one worker computes what they share
 
@@ -59,9 +51,8 @@ def folder(tmp_path_factory):
 def finished(folder, tmp_path_factory):
     """Everything that can be computed of that folder, with two samples of two sizes."""
     out = tmp_path_factory.mktemp("finished")
-    words = ["reproduce", "all", "--data", str(folder), "--out", str(out), "--samples", "2", "--sizes", "50,100"]
-    result = CliRunner().invoke(app, [*words, "--json"])
-    assert result.exit_code == 0, result.output
+    result = invoke("all", "--data", folder, "--out", out, "--samples", 2, "--sizes", "50,100", "--json")
+    assert result.exit_code == 0, result.stderr
     return out, json.loads(result.stdout), result.stderr
 
 
@@ -71,7 +62,11 @@ def rows_of(printed, table, **conditions):
 
 
 def invoke(*words):
-    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
+    """Run a command in this process: its exit status and what it prints."""
+    output, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(errors), pytest.raises(SystemExit) as end:
+        cli.main([str(word) for word in words])
+    return SimpleNamespace(exit_code=end.value.code, stdout=output.getvalue(), stderr=errors.getvalue())
 
 
 def test_the_row_of_tictactoe_is_the_printed_one(finished):
@@ -155,31 +150,21 @@ class Balanced(HTMLParser):
 
 
 def test_a_second_run_computes_only_what_was_deleted(finished, folder, tmp_path):
-    plan = make_plan(["table2", "table4"], ["tictactoe", "cancer"], (50,), 2)
-    for cell in plan.cells:
-        write_record(tmp_path, cell, read_record(finished[0], cell))
-    outcome = run_plan(plan, Sources(folder), tmp_path, Limits())
+    plan = make_plan(["table2", "table4"], ["tictactoe", "cancer"], Samples((50,), 2))
+    for task in plan.tasks:
+        write_record(tmp_path, task, read_record(finished[0], task))
+    outcome = run_plan(plan, Sources(folder), tmp_path, None)
     assert (outcome.n_computed, outcome.n_reused) == (0, 5)
-    gone = CountsCell("tictactoe", 20)
+    gone = CountsTask("tictactoe", 20)
     record_path(tmp_path, gone).unlink()
-    record_path(tmp_path, SampleCell("cancer", 50, 1)).write_text("")
+    record_path(tmp_path, SampleTask("cancer", 50, 1)).write_text("")
     result = invoke("table2", "--data", folder, "--out", tmp_path, "--json")
     printed = json.loads(result.stdout)
     assert (printed["n_computed"], printed["n_reused"]) == (1, 2)
-    assert "1/3 table 2, tictactoe, Bayes factor 20: 192 networks in 8 classes" not in result.stderr
-    assert "2/3 table 2, tictactoe, Bayes factor 20: 192 networks in 8 classes" in result.stderr
+    assert "1/3 table2: tictactoe, bayes factor 20: 192 networks in 8 classes" not in result.stderr
+    assert "2/3 table2: tictactoe, bayes factor 20: 192 networks in 8 classes" in result.stderr
     assert read_record(tmp_path, gone).answer["networks"] == 192
     assert (tmp_path / "table4.md").is_file()  # what another run has left is part of the page
-
-
-class Notes(Followed):
-    """Keeps what is unusual."""
-
-    def __init__(self):
-        self.texts = []
-
-    def note(self, text):
-        self.texts.append(text)
 
 
 @pytest.mark.parametrize(
@@ -187,65 +172,65 @@ class Notes(Followed):
 )
 def test_a_damaged_record_is_told_and_computed_again(finished, folder, tmp_path, damage):
     plan = make_plan(["table2"], ["tictactoe"])
-    for cell in plan.cells:
-        write_record(tmp_path, cell, read_record(finished[0], cell))
-    record = record_path(tmp_path, CountsCell("tictactoe", 20))
-    other = record_path(tmp_path, CountsCell("tictactoe", 3)).read_text()
+    for task in plan.tasks:
+        write_record(tmp_path, task, read_record(finished[0], task))
+    record = record_path(tmp_path, CountsTask("tictactoe", 20))
+    other = record_path(tmp_path, CountsTask("tictactoe", 3)).read_text()
     edited = record.read_text().replace('"networks": 192', '"networks": 193')
     assert edited != record.read_text()
     record.write_text({"swapped": other, "edited": edited}.get(damage, damage))
     assert collect_tables(plan, Sources(folder), tmp_path)["table2"].rows[1]["networks"] is None
-    follow = Notes()
-    outcome = run_plan(plan, Sources(folder), tmp_path, Limits(), follow)
+    lines = []
+    outcome = run_plan(plan, Sources(folder), tmp_path, None, lines.append)
     assert (outcome.n_computed, outcome.n_reused) == (1, 2)
-    assert [str(record) in text and "is damaged" in text for text in follow.texts] == [True]
-    assert read_record(tmp_path, CountsCell("tictactoe", 20)).answer["networks"] == 192
+    assert [str(record) in line for line in lines if "is damaged" in line] == [True]
+    assert read_record(tmp_path, CountsTask("tictactoe", 20)).answer["networks"] == 192
 
 
 def test_records_are_used_only_where_they_answer_the_same_question(tmp_path):
-    cell = CountsCell("wine", 3)
-    done = Record(cell.key, {"complete": True}, "1.0", "ab", 5.0, "today")
+    task = CountsTask("wine", 3)
+    done = Record(task.key, {"complete": True}, "1.0", "ab", 5.0, "today")
     late = {"complete": False, "stopped_because": "time_limit"}
-    part = Record(cell.key, late, "1.0", "ab", 5.0, "today")
-    endless = Record(cell.key, late, "1.0", "ab", None, "today")
-    refused = Record(cell.key, late | {"stopped_because": "refused"}, "1.0", "ab", None, "today")
-    assert not is_current(refused, "1.0", "ab", Limits(None))  # there may be more memory now
-    assert is_current(done, "1.0", "ab", Limits(None))
-    assert not is_current(done, "1.1", "ab", Limits(5.0))
-    assert not is_current(done, "1.0", "cd", Limits(5.0))
-    assert is_current(part, "1.0", "ab", Limits(4.0))
-    assert not is_current(part, "1.0", "ab", Limits(6.0))
-    assert not is_current(part, "1.0", "ab", Limits(None))
-    assert is_current(endless, "1.0", "ab", Limits(None))
-    assert read_record(tmp_path, cell) is None
-    write_record(tmp_path, cell, part)
-    assert read_record(tmp_path, cell) == part
+    part = Record(task.key, late, "1.0", "ab", 5.0, "today")
+    endless = Record(task.key, late, "1.0", "ab", None, "today")
+    refused = Record(task.key, late | {"stopped_because": "refused"}, "1.0", "ab", None, "today")
+    assert not is_current(refused, "1.0", "ab", None)  # there may be more memory now
+    assert is_current(done, "1.0", "ab", None)
+    assert not is_current(done, "1.1", "ab", 5.0)
+    assert not is_current(done, "1.0", "cd", 5.0)
+    assert is_current(part, "1.0", "ab", 4.0)
+    assert not is_current(part, "1.0", "ab", 6.0)
+    assert not is_current(part, "1.0", "ab", None)
+    assert is_current(endless, "1.0", "ab", None)
+    assert read_record(tmp_path, task) is None
+    write_record(tmp_path, task, part)
+    assert read_record(tmp_path, task) == part
 
 
 def test_a_printed_rule_that_ran_out_of_time_is_tried_again(folder, tmp_path, monkeypatch):
     plan = make_plan(["table1"], ["tictactoe"])
-    plan = replace(plan, cells=plan.cells[:1])
+    plan = replace(plan, tasks=plan.tasks[:1])
     sources = Sources(folder)
 
     def too_slow(*arguments, **options):
         raise TimeLimitError("the time limit struck")
 
     with monkeypatch.context() as patch:
-        patch.setattr(candidates, "count_printed_candidates", too_slow)
-        assert run_plan(plan, sources, tmp_path, Limits(5.0)).unfinished
+        patch.setattr(table1, "printed_candidates", too_slow)
+        assert run_plan(plan, sources, tmp_path, 5.0).unfinished
     row = collect_tables(plan, sources, tmp_path)["table1"].rows[0]
     assert (row["candidates"], row["candidates_mark"], row["by_printed_rule_mark"]) == (96, "equal", "unfinished")
     assert row["seconds_score"] > 0
-    assert run_plan(plan, sources, tmp_path, Limits(5.0)).n_computed == 0
-    assert run_plan(plan, sources, tmp_path, Limits(50.0)).n_computed == 1
+    assert run_plan(plan, sources, tmp_path, 5.0).n_computed == 0
+    assert run_plan(plan, sources, tmp_path, 50.0).n_computed == 1
     assert collect_tables(plan, sources, tmp_path)["table1"].rows[0]["by_printed_rule"] == 96
 
 
 def test_samples_of_earlier_runs_stay_in_the_tables(folder, tmp_path):
     sources = Sources(folder)
     for sizes, n_samples in (((20,), 2), ((20,), 1), ((30,), 1)):
-        plan = make_plan(["table4"], ["cancer"], sizes, n_samples)
-        run_plan(plan, sources, tmp_path, Limits())
+        plan = make_plan(["table4"], ["cancer"], Samples(sizes, n_samples))
+        run_plan(plan, sources, tmp_path, None)
     rows = collect_tables(plan, sources, tmp_path)["table4"].rows
     counted = {row["size"]: row["n_samples"] for row in rows if row["network"] == "cancer"}
     assert counted == {20: 2, 30: 1, 50: 0, 100: 0, 500: 0, 1000: 0}
@@ -253,16 +238,16 @@ def test_samples_of_earlier_runs_stay_in_the_tables(folder, tmp_path):
 
 def test_other_data_than_the_paper_s_are_told(folder, tmp_path):
     (tmp_path / "tictactoe.csv").write_text("a,b\n1,2\n2,1\n")
-    follow = Notes()
-    run_plan(make_plan(["table2"], ["tictactoe"]), Sources(tmp_path), tmp_path / "out", Limits(), follow)
-    assert follow.texts == ["tictactoe: the file has 2 variables and 2 rows, the paper prints 10 and 958"] * 3
+    lines = []
+    run_plan(make_plan(["table2"], ["tictactoe"]), Sources(tmp_path), tmp_path / "out", None, lines.append)
+    assert lines[1::2] == ["note: tictactoe: the file has n = 2 and N = 2, the paper prints 10 and 958"] * 3
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(folder, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(run, "compute", lambda *_: pytest.fail("computed"))
     with pytest.raises(OptionError, match=r"cannot be written .*choose another folder"):
-        run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path / "file", Limits())
+        run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path / "file", None)
 
 
 def test_other_data_are_computed_again(folder, tmp_path):
@@ -271,39 +256,39 @@ def test_other_data_are_computed_again(folder, tmp_path):
     rows = tic_tac_toe()
     pyarrow.csv.write_csv(rows, data / "tictactoe.csv")
     plan, sources = make_plan(["table1"], ["tictactoe"]), Sources(data)
-    assert run_plan(plan, sources, out, Limits()).n_computed == 4
-    assert run_plan(plan, sources, out, Limits()).n_computed == 0
+    assert run_plan(plan, sources, out, None).n_computed == 4
+    assert run_plan(plan, sources, out, None).n_computed == 0
     pyarrow.csv.write_csv(rows.slice(0, 500), data / "tictactoe.csv")
     assert collect_tables(plan, sources, out)["table1"].rows[0]["candidates"] is None  # of the old file
-    assert run_plan(plan, sources, out, Limits()).n_computed == 4
+    assert run_plan(plan, sources, out, None).n_computed == 4
     assert collect_tables(plan, sources, out)["table1"].rows[0]["candidates"] != 96
 
 
 def test_ctrl_c_keeps_what_is_finished(folder, tmp_path, monkeypatch):
     finished = []
 
-    def compute_two(cell, *rest):
+    def compute_two(task, *rest):
         if len(finished) == 2:
             raise KeyboardInterrupt
-        finished.append(cell)
-        return compute(cell, *rest)
+        finished.append(task)
+        return compute(task, *rest)
 
     monkeypatch.setattr(run, "compute", compute_two)
     words = ("table2", "--data", folder, "--only", "tictactoe", "--out", tmp_path)
     result = invoke(*words)
     assert result.exit_code == 130
-    assert "the finished cells are saved" in result.stderr
+    assert "the finished tasks are recorded" in result.stderr
     assert (tmp_path / "index.html").is_file()
     assert "| tictactoe | 20 | 192 |" in (tmp_path / "table2.md").read_text()
     assert "| tictactoe | 150 | – |" in (tmp_path / "table2.md").read_text()
     monkeypatch.setattr(run, "compute", compute)
-    after = run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path, Limits())
+    after = run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path, None)
     assert (after.n_computed, after.n_reused, after.was_interrupted) == (1, 2, False)
 
 
 @pytest.mark.parametrize("stage", ["score", "search"])
-def test_ctrl_c_inside_a_cell_leaves_no_record_of_it(folder, tmp_path, monkeypatch, stage):
-    real = measuring.learn
+def test_ctrl_c_inside_a_task_leaves_no_record_of_it(folder, tmp_path, monkeypatch, stage):
+    real = searching.learn
 
     def interrupted(*arguments, **options):
         if stage == "score":
@@ -311,8 +296,8 @@ def test_ctrl_c_inside_a_cell_leaves_no_record_of_it(folder, tmp_path, monkeypat
         found = real(*arguments, **options)  # a search ends in good order, and gives what it has
         return replace(found, complete=False, stopped_because="interrupted", unexplored_bound=found.optimal_score)
 
-    monkeypatch.setattr(measuring, "learn", interrupted)
-    outcome = run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path, Limits())
+    monkeypatch.setattr(searching, "learn", interrupted)
+    outcome = run_plan(make_plan(["table2"], ["tictactoe"]), Sources(folder), tmp_path, None)
     assert outcome.was_interrupted
     assert outcome.n_computed == 0
     assert not list(tmp_path.rglob("*.json"))
@@ -322,12 +307,12 @@ def test_a_time_limit_is_recorded_and_a_longer_one_tries_again(folder, tmp_path)
     words = ("table2", "--data", folder, "--only", "tictactoe", "--out", tmp_path)
     result = invoke(*words, "--time-limit", "1e-9")
     assert result.exit_code == 3
-    assert "not complete: 3 cells" in result.stderr
+    assert "not complete: 3 tasks" in result.stderr
     assert "unfinished" in result.stdout
     plan, sources = make_plan(["table2"], ["tictactoe"]), Sources(folder)
-    again = run_plan(plan, sources, tmp_path, Limits(1e-9))
+    again = run_plan(plan, sources, tmp_path, 1e-9)
     assert (again.n_reused, len(again.unfinished)) == (3, 3)
-    longer = run_plan(plan, sources, tmp_path, Limits())
+    longer = run_plan(plan, sources, tmp_path, None)
     assert (longer.n_computed, longer.unfinished) == (3, ())
 
 
@@ -343,8 +328,8 @@ def test_what_the_package_refuses_is_an_answer(folder, monkeypatch, error, reaso
     def refuse(*_):
         raise error
 
-    monkeypatch.setitem(computing_module._WORK, CountsCell, refuse)
-    answer = compute(CountsCell("tictactoe", 3), Sources(folder), Limits())
+    monkeypatch.setattr(CountsTask, "compute", refuse)
+    answer = compute(CountsTask("tictactoe", 3), Sources(folder), None)
     assert (answer["complete"], answer["stopped_because"]) == (False, reason)
     assert str(error) in answer["message"]
 
@@ -353,10 +338,10 @@ def test_a_sample_climbs_until_a_search_is_refused(folder, monkeypatch):
     def up_to_three(*arguments, bayes_factor, **options):
         if bayes_factor > 3:
             raise TooLargeError("too many")
-        return measuring.search_facts(*arguments, bayes_factor=bayes_factor, **options)
+        return searching.count_credible(*arguments, bayes_factor=bayes_factor, **options)
 
-    monkeypatch.setattr(synthetic, "search_facts", up_to_three)
-    answer = compute(SampleCell("cancer", 50, 0), Sources(folder), Limits())
+    monkeypatch.setattr(samples, "count_credible", up_to_three)
+    answer = compute(SampleTask("cancer", 50, 0), Sources(folder), None)
     assert list(answer["levels"]) == ["3", "20"]
     assert (answer["complete"], answer["message"]) == (False, "too many")
     assert answer["levels"]["3"]["complete"]
@@ -365,15 +350,15 @@ def test_a_sample_climbs_until_a_search_is_refused(folder, monkeypatch):
 @pytest.mark.parametrize("above", [0.5, 1.5, 4.0, 6.0])
 def test_an_unproven_optimum_counts_only_what_is_credible_whatever_it_is(folder, monkeypatch, above):
     """What was found near a score that is not the optimum may lie outside the credible set."""
-    real = measuring.learn
+    real = searching.learn
 
     def stopped(*arguments, **options):
         found = real(*arguments, **options)
         bound = found.optimal_score + above
         return replace(found, complete=False, stopped_because="time_limit", unexplored_bound=bound)
 
-    monkeypatch.setattr(measuring, "learn", stopped)
-    answer = compute(CountsCell("tictactoe", 150), Sources(folder), Limits())
+    monkeypatch.setattr(searching, "learn", stopped)
+    answer = compute(CountsTask("tictactoe", 150), Sources(folder), None)
     least = real(folder / "tictactoe.csv", epsilon=math.log(150) - above) if above < math.log(150) else None
     expected = (1, 1) if least is None else (least.n_networks, least.n_classes)
     assert (answer["networks"], answer["classes"], answer["is_optimum_proven"]) == (*expected, False)
@@ -381,9 +366,9 @@ def test_an_unproven_optimum_counts_only_what_is_credible_whatever_it_is(folder,
     assert answer["optimum_at_most"] == answer["best_score"] + above
 
 
-def test_cells_can_be_handed_to_an_executor(folder):
-    cells = [CandidatesCell("tictactoe", "bic", 3), CountsCell("tictactoe", 3), SampleCell("cancer", 50, 0)]
-    tasks = [pickle.loads(pickle.dumps((cell, Sources(folder), Limits(60.0)))) for cell in cells]
+def test_tasks_can_be_handed_to_an_executor(folder):
+    tasks = [CandidatesTask("tictactoe", "bic", 3), CountsTask("tictactoe", 3), SampleTask("cancer", 50, 0)]
+    tasks = [pickle.loads(pickle.dumps((task, Sources(folder), 60.0))) for task in tasks]
     with ThreadPoolExecutor(2) as executor:
         answers = [future.result() for future in [executor.submit(compute, *task) for task in tasks]]
     assert all(answer["complete"] for answer in answers)
@@ -391,12 +376,12 @@ def test_cells_can_be_handed_to_an_executor(folder):
 
 
 def test_samples_declare_all_states_and_do_not_depend_on_the_order(folder):
-    network = Sources(folder).read_network("asia")
-    first, second = (draw_sample(network, SampleCell("asia", 50, sample)) for sample in (0, 1))
+    network = Sources(folder).read("asia", "network")
+    first, second = (draw_sample(network, SampleTask("asia", 50, sample)) for sample in (0, 1))
     assert first.states == network.states
     assert first.n_rows == 50
     assert first.fingerprint != second.fingerprint
-    assert draw_sample(network, SampleCell("asia", 50, 0)).fingerprint == first.fingerprint
+    assert draw_sample(network, SampleTask("asia", 50, 0)).fingerprint == first.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -406,9 +391,12 @@ def test_samples_declare_all_states_and_do_not_depend_on_the_order(folder):
         (("table2", "--only", "iris"), "known are tictactoe, wine, adult"),
         (("table2", "--only", "asia"), "table2 does not have asia; it has tictactoe"),
         (("table2", "--only", "wine"), "wine.csv: the authors' repository alisterl/eBNSL"),
-        (("table4", "--sizes", "50,none"), "--sizes is '50,none'"),
-        (("table4", "--sizes", "0"), "--sizes is '0'"),
-        (("table4", "--time-limit", "0"), "it must be a number of seconds above 0"),
+        (("table4", "--sizes", "50,none"), "argument --sizes: 'none' is not possible; give a whole number"),
+        (("table4", "--sizes", "0"), "argument --sizes: '0' is not possible"),
+        (("table4", "--sizes", "9" * 5000), "argument --sizes: '999"),
+        (("table4", "--samples", "0"), "argument --samples: '0' is not possible"),
+        (("table4", "--time-limit", "soon"), "argument --time-limit: 'soon' is not possible"),
+        (("table4", "--time-limit", "0"), "'0' is not possible; give a number of seconds above 0"),
     ],
 )
 def test_mistakes_get_a_message(folder, tmp_path, words, message):
@@ -419,8 +407,9 @@ def test_mistakes_get_a_message(folder, tmp_path, words, message):
 
 
 def test_folders_that_cannot_be_used_get_a_message(folder, tmp_path):
-    result = invoke("table1", "--data", tmp_path / "nowhere")
-    assert (result.exit_code, "is no folder" in result.stderr) == (2, True)
+    for name in ("nowhere", "x" * 300):
+        result = invoke("table1", "--data", tmp_path / name)
+        assert (result.exit_code, "is not a folder" in result.stderr) == (2, True)
     (tmp_path / "file").touch()
     result = invoke("table1", "--data", folder, "--out", tmp_path / "file")
     assert (result.exit_code, "choose another folder" in result.stderr) == (2, True)
@@ -432,27 +421,37 @@ def test_folders_that_cannot_be_used_get_a_message(folder, tmp_path):
 @pytest.mark.parametrize(("width", "expected"), [(105, 13), (104, 12), (10, 5)])
 def test_a_narrow_terminal_gets_the_first_columns(monkeypatch, width, expected):
     lines = [["data", *["number"] * 12], ["hepatitis", *["1"] * 12]]  # 9, and 8 for each of the others
-    assert cli_reproduce._fitting(lines) == 13
+    assert cli._fitting(lines) == 13
     monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setenv("COLUMNS", str(width))
-    assert cli_reproduce._fitting(lines) == expected
+    assert cli._fitting(lines) == expected
 
 
-def test_a_cell_tells_its_progress(monkeypatch):
-    told = []
+def test_a_task_shows_its_progress_on_a_terminal(monkeypatch):
+    assert cli._watch("5/78 table2: wine, bayes factor 20") is None  # nobody is watching
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    cli._watch("5/78 table2: wine, bayes factor 20")("enumeration", 0.5)
+    cli._tell("5/78 table2: wine, bayes factor 20: 3,449 networks in 101 classes")
+    assert [line for line in screen.getvalue().split("\r\x1b[K") if line] == [
+        "5/78 table2: wine, bayes factor 20: enumeration 50%",
+        "5/78 table2: wine, bayes factor 20: 3,449 networks in 101 classes\n",
+    ]
 
-    class Bar:
-        def __call__(self, stage, fraction):
-            told.append((stage, fraction))
 
-        def tally(self, tally):
-            told.append(tally)
+def test_two_workers_give_the_same_answers(finished, folder, tmp_path):
+    words = ("table2", "--data", folder, "--only", "tictactoe", "--out", tmp_path, "--workers", 2, "--json")
+    result = invoke(*words)
+    assert result.exit_code == 0, result.stderr
+    kept = ("networks", "classes", "patterns", "best_score")
+    ours = [[row[key] for key in kept] for row in rows_of(json.loads(result.stdout), "table2")]
+    assert ours == [[row[key] for key in kept] for row in rows_of(finished[1], "table2", data="tictactoe")]
 
-    progress = cli_reproduce._Shown(Bar()).begin(4, 78, CountsCell("wine", 20))
-    progress("enumeration", 0.5)
-    progress.tally("a tally")
-    assert told == [("5/78 table 2, wine, Bayes factor 20: listing networks", 0.5), "a tally"]
-    assert cli_reproduce._Shown(None).begin(0, 1, CountsCell("wine", 20)) is None
+
+def test_the_package_has_no_such_command():
+    result = CliRunner().invoke(app, ["reproduce", "table2"])
+    assert (result.exit_code, "No such command 'reproduce'" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -461,7 +460,7 @@ def test_a_cell_tells_its_progress(monkeypatch):
 )
 def test_real_rows(shared_data, tmp_path, name, networks, marks):
     plan, sources = make_plan(["table2"], [name]), Sources(shared_data)
-    assert not run_plan(plan, sources, tmp_path, Limits()).unfinished
+    assert not run_plan(plan, sources, tmp_path, None).unfinished
     rows = [row for row in collect_tables(plan, sources, tmp_path)["table2"].rows if row["data"] == name]
     assert [row["networks"] for row in rows] == networks
     assert [row["networks_mark"] for row in rows] == marks
@@ -470,8 +469,8 @@ def test_real_rows(shared_data, tmp_path, name, networks, marks):
 @pytest.mark.slow
 def test_samples_of_real_networks_agree_with_print(shared_data, tmp_path):
     """Barley has up to 67 states a variable: only with all of them declared are there so few networks."""
-    plan, sources = make_plan(["table4"], ["barley"], (50,), 3), Sources(shared_data)
-    assert not run_plan(plan, sources, tmp_path, Limits()).unfinished
+    plan, sources = make_plan(["table4"], ["barley"], Samples((50,), 3)), Sources(shared_data)
+    assert not run_plan(plan, sources, tmp_path, None).unfinished
     table = collect_tables(plan, sources, tmp_path)["table4"]
     rows = [row for row in table.rows if (row["network"], row["size"]) == ("barley", 50)]
     assert [row["mark"] for row in rows] == ["compatible"] * 3

@@ -8,17 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credibn.reproduction.candidates import CandidatesCell, candidates_table
-from credibn.reproduction.credible_counts import CountsCell, counts_cells, counts_table
-from credibn.reproduction.deviations import DeviationsCell, deviations_table
-from credibn.reproduction.k_best_counts import KBestCell, k_best_cells, k_best_table
-from credibn.reproduction.marks import MEANINGS, Count, Mark, Spread, could_be_cut, mark_count, mark_mean, spread
-from credibn.reproduction.measuring import with_least
-from credibn.reproduction.printed import BAYES_FACTORS, STATUSES, find_printed, printed_names, printed_rows
-from credibn.reproduction.run import EXPERIMENTS, make_plan
-from credibn.reproduction.sources import known_names, where_to_get
-from credibn.reproduction.synthetic import PRINTED_SIZES, SampleCell, sample_cells, sample_seed, samples_table
-from credibn.reproduction.tables import as_csv, as_markdown, mark_counts
+from paper.counts import count_of, with_least
+from paper.experiment import Samples
+from paper.experiments import EXPERIMENTS
+from paper.experiments.figure1 import DeviationsTask
+from paper.experiments.table1 import CandidatesTask
+from paper.experiments.table2 import CountsTask
+from paper.experiments.table3 import KBestTask
+from paper.marks import MEANINGS, Count, Mark, Spread, could_be_truncated, mark_count, mark_mean, spread
+from paper.printed import BAYES_FACTORS, STATUSES, find_printed, known_names, other_data, printed_names, printed_rows
+from paper.results import (
+    as_csv,
+    as_markdown,
+    count_text,
+    mark_counts,
+    plural,
+    printed_text,
+    ratio_text,
+    seconds_text,
+    spread_text,
+)
+from paper.run import make_plan
+from paper.samples import SampleTask, sample_seed
+from paper.sources import where_to_get
 
 
 def lines_of(path):
@@ -67,14 +79,14 @@ def test_tables_4_and_5_are_as_published(published, table, file):
     assert printed_names(table) == tuple(line["network"] for line in lines)
     for line in lines:
         for factor in BAYES_FACTORS:
-            for size in PRINTED_SIZES:
+            for size in Samples().sizes:
                 row = find_printed(table, network=line["network"], bayes_factor=factor, size=size)
                 shown = "±".join(as_printed(row[what]) for what in ("mean", "deviation"))
                 assert shown.removesuffix("±") == line[f"bf{factor}_n{size}"]
 
 
 def test_every_printed_word_is_a_known_status():
-    for table in EXPERIMENTS[:5]:
+    for table in list(EXPERIMENTS)[:5]:
         for row in printed_rows(table):
             texts = {key: value for key, value in row.items() if isinstance(value, str)}
             named = ("data", "network", "score", "method")
@@ -99,11 +111,11 @@ def test_every_name_can_be_had_somewhere():
         (Count(5), None, {}, Mark.NOT_PRINTED),
         (Count(5), "OT", {}, Mark.BEYOND),
         (Count(5, is_exact=False), "OM", {}, Mark.UNFINISHED),
-        (Count(171_162), 150_000, {"is_cut": True}, Mark.BEYOND),
-        (Count(150_000), 150_000, {"is_cut": True}, Mark.BEYOND),
-        (Count(149_999), 150_000, {"is_cut": True}, Mark.DIFFERENT),
-        (Count(149_999, is_exact=False), 150_000, {"is_cut": True}, Mark.UNFINISHED),
-        (Count(200_000, is_exact=False), 150_000, {"is_cut": True}, Mark.BEYOND),
+        (Count(171_162), 150_000, {"is_truncated": True}, Mark.BEYOND),
+        (Count(150_000), 150_000, {"is_truncated": True}, Mark.BEYOND),
+        (Count(149_999), 150_000, {"is_truncated": True}, Mark.DIFFERENT),
+        (Count(149_999, is_exact=False), 150_000, {"is_truncated": True}, Mark.UNFINISHED),
+        (Count(200_000, is_exact=False), 150_000, {"is_truncated": True}, Mark.BEYOND),
         (Count(100, is_exact=False), 100, {}, Mark.UNFINISHED),
         (Count(101, is_exact=False), 100, {}, Mark.DIFFERENT),
     ],
@@ -113,7 +125,7 @@ def test_marks_of_counts(ours, printed, options, expected):
 
 
 @pytest.mark.parametrize(
-    ("ours", "mean", "deviation", "is_cut", "expected"),
+    ("ours", "mean", "deviation", "is_truncated", "expected"),
     [
         (None, 25, 19, False, Mark.NOT_RUN),
         (Spread(3.0, 1.0, 10, 10), None, None, False, Mark.NOT_PRINTED),
@@ -132,8 +144,8 @@ def test_marks_of_counts(ours, printed, options, expected):
         (Spread(10.0, 20.0, 10, 0), 100_000, 0, True, Mark.UNFINISHED),
     ],
 )
-def test_marks_of_means(ours, mean, deviation, is_cut, expected):
-    assert mark_mean(ours, mean, deviation, is_cut=is_cut) is expected
+def test_marks_of_means(ours, mean, deviation, is_truncated, expected):
+    assert mark_mean(ours, mean, deviation, is_truncated=is_truncated) is expected
 
 
 def test_every_mark_has_a_meaning():
@@ -144,12 +156,12 @@ def test_every_mark_has_a_meaning():
 def test_a_mean_with_a_sample_at_the_cap_is_never_compared(values, is_sample_deviation):
     values[0] = 100_000
     deviation = (statistics.stdev if is_sample_deviation else statistics.pstdev)(values)
-    assert could_be_cut(round(statistics.mean(values)), round(deviation))
+    assert could_be_truncated(round(statistics.mean(values)), round(deviation))
 
 
 def test_a_small_mean_is_compared():
-    assert not could_be_cut(1286, 779)
-    assert not could_be_cut("OT", None)
+    assert not could_be_truncated(1286, 779)
+    assert not could_be_truncated("OT", None)
 
 
 def test_spread_of_counts_of_any_length():
@@ -176,24 +188,24 @@ def row_of(table, **conditions):
 
 
 def test_table_1_compares_both_rules():
-    cell = CandidatesCell("wine", "bic", 3)
+    task = CandidatesTask("wine", "bic", 3)
     found = {"complete": True, "candidates": 591, "by_printed_rule": 592, "seconds": {"score": 0.1}}
-    row = row_of(candidates_table({cell: found}), data="wine", score="bic", bayes_factor=3)
+    row = row_of(EXPERIMENTS["table1"].table({task: found}), data="wine", score="bic", bayes_factor=3)
     assert (row["candidates_mark"], row["by_printed_rule_mark"]) == ("different", "equal")
     refused = {"complete": False, "message": "too large", "stopped_because": "refused"}
-    row = row_of(candidates_table({cell: refused}), data="wine", score="bic", bayes_factor=3)
+    row = row_of(EXPERIMENTS["table1"].table({task: refused}), data="wine", score="bic", bayes_factor=3)
     assert (row["candidates"], row["candidates_mark"], row["message"]) == (None, "unfinished", "too large")
 
 
 def test_table_2_compares_networks_and_patterns():
     answers = {
-        CountsCell("wine", 3): answer(308, 7, 51),
-        CountsCell("flag", 20): answer(171_162, 37_094, None),
-        CountsCell("letter", 3): answer(5, 1, 2),
-        CountsCell("alarm", 20): {**answer(90_000, 2_000), "complete": False, "message": "stopped"},
+        CountsTask("wine", 3): answer(308, 7, 51),
+        CountsTask("flag", 20): answer(171_162, 37_094, None),
+        CountsTask("letter", 3): answer(5, 1, 2),
+        CountsTask("alarm", 20): {**answer(90_000, 2_000), "complete": False, "message": "stopped"},
     }
-    table = counts_table(answers)
-    assert len(table.rows) == len(counts_cells()) == 78
+    table = EXPERIMENTS["table2"].table(answers)
+    assert len(table.rows) == len(EXPERIMENTS["table2"].tasks(Samples())) == 78
     wine = row_of(table, data="wine", bayes_factor=3)
     assert (wine["networks_mark"], wine["patterns_mark"], wine["classes"]) == ("equal", "equal", 7)
     flag = row_of(table, data="flag", bayes_factor=20)  # |M| of 150,000 networks; ours are at least as many as classes
@@ -214,9 +226,9 @@ def test_table_2_compares_networks_and_patterns():
 
 
 def test_table_3_knows_where_the_paper_failed_for_all_k():
-    answers = {cell: answer(cell.k or 152, 10, 24, n_tied=0) for cell in k_best_cells()}
-    answers[KBestCell("tictactoe", "classes", 10)] = answer(66, 10, n_tied=3)
-    table = k_best_table(answers)
+    answers = {task: answer(task.k or 152, 10, 24, n_tied=0) for task in EXPERIMENTS["table3"].tasks(Samples())}
+    answers[KBestTask("tictactoe", "classes", 10)] = answer(66, 10, n_tied=3)
+    table = EXPERIMENTS["table3"].table(answers)
     assert row_of(table, data="tictactoe", method="classes", k=10)["networks_mark"] == "tied"
     assert row_of(table, data="tictactoe", method="credible")["patterns_mark"] == "equal"
     for name, status in (("msnbc", "ES"), ("autos", "OM"), ("insurance", "OM")):
@@ -235,11 +247,11 @@ def sample_answer(*levels):
 
 def test_tables_4_and_5_average_over_samples():
     answers = {
-        SampleCell("cancer", 50, 0): sample_answer(answer(20, 8, 8), answer(300, 90, 99), answer(1000, 300, 310)),
-        SampleCell("cancer", 50, 1): sample_answer(answer(30, 12, 12), {"complete": False, "message": "too large"}),
-        SampleCell("cancer", 50, 2): {"complete": False, "message": "out of time"},
+        SampleTask("cancer", 50, 0): sample_answer(answer(20, 8, 8), answer(300, 90, 99), answer(1000, 300, 310)),
+        SampleTask("cancer", 50, 1): sample_answer(answer(30, 12, 12), {"complete": False, "message": "too large"}),
+        SampleTask("cancer", 50, 2): {"complete": False, "message": "out of time"},
     }
-    table = samples_table(answers, of="networks")
+    table = EXPERIMENTS["table4"].table(answers)
     assert len(table.rows) == 14 * 3 * 4
     three, twenty = (row_of(table, network="cancer", size=50, bayes_factor=factor) for factor in (3, 20))
     assert (three["networks_mean"], three["n_complete"], three["n_samples"]) == (17.0, 2, 3)  # 20, 30, at least 1
@@ -247,8 +259,8 @@ def test_tables_4_and_5_average_over_samples():
     assert (three["is_networks_exact"], three["mark"]) == (False, "unfinished")
     assert next(column for column in table.columns if column.title == "ours").show(three).startswith("≥ 17 ±")
     assert row_of(table, network="asia", size=50, bayes_factor=3)["mark"] == "not run"
-    first = {SampleCell("cancer", size, 0): answers[SampleCell("cancer", 50, 0)] for size in (50, 77)}
-    classes = samples_table(first, of="classes")
+    first = {SampleTask("cancer", size, 0): answers[SampleTask("cancer", 50, 0)] for size in (50, 77)}
+    classes = EXPERIMENTS["table5"].table(first)
     row = row_of(classes, network="cancer", size=50, bayes_factor=20)
     assert (row["classes_mean"], row["patterns_mean"], row["n_samples"]) == (90.0, 99.0, 1)
     assert row_of(classes, network="cancer", size=77, bayes_factor=3)["mark"] == "not printed"
@@ -262,16 +274,18 @@ def test_lower_bounds_of_a_larger_factor_come_from_the_smaller_ones():
     assert with_least({20: done}, 3) is None
     assert with_least({3: answer(20, 8)}, 20)["patterns"] == 8  # patterns not counted: at least as many as classes
     refused = {"complete": False, "message": "too large"}
-    table = counts_table({CountsCell("sponge", 20): answer(146_097, 7_898, 7_905), CountsCell("sponge", 150): refused})
+    table = EXPERIMENTS["table2"].table(
+        {CountsTask("sponge", 20): answer(146_097, 7_898, 7_905), CountsTask("sponge", 150): refused}
+    )
     row = row_of(table, data="sponge", bayes_factor=150)
     assert (row["networks"], row["classes"], row["patterns"], row["complete"]) == (146_097, 7_898, 7_905, False)
     assert row_of(table, data="sponge", bayes_factor=3)["complete"] is None
 
 
 def test_seeds_differ_and_do_not_depend_on_the_order():
-    cells = sample_cells()
-    assert len({sample_seed(cell) for cell in cells}) == len(cells) == 560
-    assert sample_seed(SampleCell("win95pts", 1000, 9)) == sample_seed(cells[-1])
+    tasks = EXPERIMENTS["table4"].tasks(Samples())
+    assert len({sample_seed(task) for task in tasks}) == len(tasks) == 560
+    assert sample_seed(SampleTask("win95pts", 1000, 9)) == sample_seed(tasks[-1])
 
 
 def test_the_figure_joins_the_k_best_and_the_credible_set():
@@ -280,7 +294,7 @@ def test_the_figure_joins_the_k_best_and_the_credible_set():
         "k_best": [[1, 104, 0.0], [105, 1000, 1.25]],
         "credible": [[1, 104, 0.0], [105, 1200, 1.25], [1201, 1300, 2.0]],
     }
-    rows = deviations_table({DeviationsCell("tictactoe"): found}).rows
+    rows = EXPERIMENTS["figure1"].table({DeviationsTask("tictactoe"): found}).rows
     assert [(row["first_k"], row["last_k"], row["source"]) for row in rows] == [
         (1, 104, "k best"),
         (105, 1000, "k best"),
@@ -291,19 +305,13 @@ def test_the_figure_joins_the_k_best_and_the_credible_set():
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_files_of_tables_are_regular(experiment):
-    makers = {
-        "table1": candidates_table,
-        "table2": counts_table,
-        "table3": k_best_table,
-        "table4": lambda answers: samples_table(answers, of="networks"),
-        "table5": lambda answers: samples_table(answers, of="classes"),
-        "figure1": deviations_table,
-    }
-    table = makers[experiment]({})
+    table = EXPERIMENTS[experiment].table({})
     assert table.name == experiment
     read = list(csv.DictReader(as_csv(table).splitlines()))
     assert len(read) == len(table.rows)
     assert as_csv(table).count("\n") == len(table.rows) + 1  # a header line in any case
+    if not table.columns:
+        return  # the figure has no table for people
     lines = as_markdown(table, "Made now.").splitlines()
     body = [line for line in lines if line.startswith("|")]
     assert len(body) == len(table.rows) + 2
@@ -311,7 +319,57 @@ def test_files_of_tables_are_regular(experiment):
     assert all(f"- {column.title}: {column.meaning}" in lines for column in table.columns)
 
 
-def test_cells_have_paths_of_their_own():
-    cells = make_plan(EXPERIMENTS).cells
-    assert len({cell.key for cell in cells}) == len({cell.label for cell in cells}) == len(cells)
-    assert all(cell.key.replace("/", "").replace("-", "").isalnum() for cell in cells)
+def test_tasks_have_paths_of_their_own():
+    tasks = make_plan(EXPERIMENTS).tasks
+    assert len({task.key for task in tasks}) == len({task.label for task in tasks}) == len(tasks)
+    assert all(task.key.replace("/", "").replace("-", "").isalnum() for task in tasks)
+
+
+def test_an_experiment_is_one_module_with_its_name():
+    assert list(EXPERIMENTS) == ["table1", "table2", "table3", "table4", "table5", "figure1"]
+    assert all(experiment.name == name for name, experiment in EXPERIMENTS.items())
+
+
+def test_records_stay_where_they_are():
+    keys = [task.key for task in make_plan(["table2"], only=["wine"]).tasks]
+    assert keys == ["table2/wine-3", "table2/wine-20", "table2/wine-150"]
+    assert CandidatesTask("wine", "bic", 3).key == "table1/wine-bic-3"
+    assert KBestTask("wine", "credible").key == "table3/wine-credible"
+    assert KBestTask("wine", "classes", 10).key == "table3/wine-classes-10"
+    assert SampleTask("asia", 50, 0).key == "samples/asia-50-0"
+    assert DeviationsTask("wine").key == "figure1/wine"
+    assert sample_seed(SampleTask("asia", 50, 0)) == 8555509583412391628
+
+
+def test_numbers_as_text():
+    assert [count_text(value) for value in (Count(26153), Count(5, is_exact=False), 1000, None)] == [
+        "26,153",
+        "≥ 5",
+        "1,000",
+        "–",
+    ]
+    assert [plural(1, "class"), plural(2000, "class"), plural(0, "network")] == [
+        "1 class",
+        "2,000 classes",
+        "0 networks",
+    ]
+    assert [printed_text(value) for value in (26197, 143.7, "OT", None)] == ["26,197", "143.7", "OT", "–"]
+    assert [seconds_text(value) for value in (0.00213, 12.345, 4321.4)] == ["0.0021", "12.3", "4,321.4"]
+    assert [ratio_text(*pair) for pair in ((143.7, 0.09), ("OT", 0.1), (0.8, 1.6))] == ["1,597", "–", "0.5"]
+    assert [spread_text(25.4, 19.2), spread_text(7.0, None, is_exact=False), spread_text("OT", None)] == [
+        "25 ± 19",
+        "≥ 7.0",
+        "OT",
+    ]
+
+
+def test_patterns_that_were_not_counted_are_at_least_as_many_as_classes():
+    assert count_of(answer(192, 8, None), "patterns") == Count(8, is_exact=False)
+    assert count_of({"complete": False, "message": "too large"}, "networks") == Count(1, is_exact=False)
+    assert count_of(None, "networks") is None
+
+
+def test_other_data_than_the_paper_s_are_noticed():
+    assert other_data("wine", {"n_variables": 14, "n_rows": 178}) is None
+    expected = "wine: the file has n = 2 and N = 1, the paper prints 14 and 178"
+    assert other_data("wine", {"n_variables": 2, "n_rows": 1}) == expected

@@ -18,8 +18,11 @@ import traceback
 from pathlib import Path
 from random import Random
 
-import fuzzing
-from fuzz_commands import COMMAND_LINE, judge_command, random_command
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+sys.path.append(str(ROOT))  # which has the package `paper`
+
+import fuzzing  # noqa: E402
+from fuzz_commands import COMMAND_LINE, judge_command, random_command  # noqa: E402
 
 WATCHDOG_SECONDS = 60
 

@@ -89,13 +89,12 @@ OPTIONS = {
     "fit": "--out --method --ess --prior --missing --json",
     "sample": "--rows --seed --out --json",
     "convert": "--from --to --json",
-    "reproduce": "--data --only --time-limit --samples --sizes --out --json",
 }
 FLAGS = {
     *("--json", "--classes", "--total", "--estimate", "--proba", "--impute", "--ignore-extra", "--allow-other-data"),
     *("--posterior-share", "--score-equivalent"),
 }
-ARGUMENTS = {"edges": 1, "report": 1, "predict": 3, "fit": 2, "sample": 1, "convert": 2, "reproduce": 1}
+ARGUMENTS = {"edges": 1, "report": 1, "predict": 3, "fit": 2, "sample": 1, "convert": 2}
 USUAL = {
     "edges": ["result.credibn"],
     "report": ["result.credibn"],
@@ -103,7 +102,6 @@ USUAL = {
     "fit": ["data.csv", "[a][b|a][c]"],
     "sample": ["net.bif"],
     "convert": ["scores.jkl", "net.bif"],
-    "reproduce": ["table2"],
 }
 LIMITS = {"sample": ["--rows", "3"]}
 """Numbers that are allowed and mean much work are not what is tried here."""

@@ -26,11 +26,10 @@ from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnError, CredibnWarning, FileFormatError
 from credibn.graphs.formats import parse_model_string
 from credibn.models import read_network, write_network
-from credibn.reproduction.credible_counts import CountsCell
-from credibn.reproduction.measuring import Limits
-from credibn.reproduction.records import Record, is_current, read_record, record_path, write_record
 from credibn.scores import write_scores
 from credibn.scores.arrow_files import write_arrow
+from paper.experiments.table2 import CountsTask
+from paper.records import Record, is_current, read_record, record_path, write_record
 
 __all__ = ["READERS", "Reader", "damage", "judge", "seeds", "spoil"]
 
@@ -119,16 +118,16 @@ def read_string(path):
     return parse_model_string(path.read_bytes().decode("utf-8", "surrogateescape"))
 
 
-CELL = CountsCell("wine", 20)
+TASK = CountsTask("wine", 20)
 
 
 def read_a_record(path):
-    """A record is found by its cell, so the file is put where that of the cell would be."""
-    place = record_path(path.parent / "records of one", CELL)
+    """A record is found by its task, so the file is put where that of the task would be."""
+    place = record_path(path.parent / "records of one", TASK)
     place.parent.mkdir(parents=True, exist_ok=True)
     path.replace(place)
-    record = read_record(path.parent / "records of one", CELL)
-    return is_current(record, "credibn", None, Limits(10.0))
+    record = read_record(path.parent / "records of one", TASK)
+    return is_current(record, "credibn", None, 10.0)
 
 
 READERS = {
@@ -229,8 +228,8 @@ def made(name, path):
         yield path.read_bytes()
     elif name == "record":
         answer = {"complete": True, "networks": 3, "classes": 1}
-        write_record(path.parent, CELL, Record(CELL.key, answer, "credibn", None, 5.0, "2026"))
-        yield record_path(path.parent, CELL).read_bytes()
+        write_record(path.parent, TASK, Record(TASK.key, answer, "credibn", None, 5.0, "2026"))
+        yield record_path(path.parent, TASK).read_bytes()
     else:
         for found in (learn(rows, epsilon=5), learn(rows, unit="networks"), k_best_networks(rows, 3)):
             found.save(path)

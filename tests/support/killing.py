@@ -32,16 +32,21 @@ LAST_FILES = {"report.html", "index.html"}
 
 
 def start(arguments: list[str]) -> int:
-    """Run a command in a forked process, and return its number."""
+    """Run a command in a forked process, and return its number; ``paper ARGUMENT...`` is ``python -m paper ...``."""
+    name, command = "credibn", credibn
+    if arguments[0] == "paper":
+        from paper.cli import main as command  # imported once, before the fork
+
+        name, *arguments = arguments
     child = os.fork()
     if child:
         return child
-    sys.argv = ["credibn", *arguments]
+    sys.argv = [name, *arguments]
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 1)
     os.dup2(devnull, 2)
     try:
-        credibn()
+        command()
     except SystemExit as end:
         os._exit(end.code if isinstance(end.code, int) else 1)
     os._exit(0)

@@ -10,9 +10,11 @@ The tag of a block says what it is:
 """
 
 import doctest
+import os
 import re
 import shlex
 import subprocess
+import sys
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,8 +84,17 @@ class Reader:
             assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
             self.status = result.exit_code
             return result.output
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))  # `python` is this one
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}  # and has the package `paper`
         done = subprocess.run(
-            command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False
+            command,
+            shell=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            timeout=60,
+            check=False,
         )
         self.status = done.returncode
         return done.stdout

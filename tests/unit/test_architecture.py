@@ -25,7 +25,6 @@ STAGES = {
     "report": 11,
     "examples": 11,
     "sklearn": 12,
-    "reproduction": 12,
     "cli": 13,
     "__main__": 14,
 }
@@ -75,6 +74,14 @@ def test_imports_point_one_way(path):
 def test_few_stages_know_the_compiled_core(path):
     if stage_of(module_name(path)) not in ("scores", "graphs", "search", "credible", "posterior"):
         assert not [name for name in imported_names(path) if name.startswith("credibn._core")]
+
+
+def test_the_paper_s_experiments_use_public_names_and_four_internal_modules():
+    paper = PACKAGE.parents[1] / "paper"
+    names = {name for path in paper.rglob("*.py") for name in imported_names(path) if name.startswith("credibn.")}
+    internal = {name for name in names if name.removeprefix("credibn.") not in (*credibn.__all__, "errors")}
+    assert internal == {"credibn._base.atomic", "credibn.credible.figures", "credibn.credible.rows", "credibn.graphs"}
+    assert not [path for path in MODULES for name in imported_names(path) if name.split(".")[0] == "paper"]
 
 
 def test_public_names_are_listed_and_exist():

@@ -59,7 +59,6 @@ from credibn.cli.options import (
     read,
 )
 from credibn.cli.posterior import posterior
-from credibn.cli.reproduce import reproduce
 from credibn.cli.results import edges, report
 from credibn.cli.text import (
     print_costs,
@@ -146,7 +145,7 @@ app = typer.Typer(
     "130 interrupted.\n\n'credibn --install-completion' teaches your "
     "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
-for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert, reproduce):
+for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert):
     app.command(cls=_Command)(_command)
 
 _Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]

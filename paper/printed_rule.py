@@ -1,12 +1,12 @@
 """The parent sets that the paper's own program kept (table 1): found from the printed counts, which it reproduces.
 
-Rule 1 puts a parent set out if *any* subset is cheaper by more than epsilon. The printed counts come from a shorter
+Rule 1 prunes a parent set if *any* subset is cheaper by more than epsilon. The printed counts come from a shorter
 comparison, level by level, with one stored cost for each set:
 
     P is kept     if no immediate subset Q has stored(Q) + epsilon < cost(P);
     stored(P)     is cost(P) if P is kept, and the least stored(Q) of its immediate subsets if not.
 
-So a kept set hides the better subsets below it, and sets that rule 1 puts out are kept: up to one epsilon more for each
+So a kept set hides the better subsets below it, and sets that rule 1 prunes are kept: up to one epsilon more for each
 level. The epsilons were 1.1, 3.1 and 5.1 for BIC at the Bayes factors 3, 20 and 150, and 3.0 for BDeu at 20.
 
 The rule is applied to a list of candidates, those that rule 1 keeps for a larger epsilon, `width`, and to the subsets
@@ -24,112 +24,31 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn._base.checks import whole_number
-from credibn.data import Dataset
-from credibn.errors import OptionError
-from credibn.scores import ScoreTable, score_parent_sets
+from credibn import Dataset, ScoreTable, score_parent_sets
 
-__all__ = ["PRINTED_EPSILONS", "count_printed_candidates", "printed_candidates"]
-
-PRINTED_EPSILONS = {
-    "bic": {3.0: 1.1, 20.0: 3.1, 150.0: 5.1},
-    "bdeu": {20.0: 3.0},
-}
+PRINTED_EPSILONS = {"bic": {3: 1.1, 20: 3.1, 150: 5.1}, "bdeu": {20: 3.0}}
 """For each score and Bayes factor of table 1, the epsilon with which the printed counts come out."""
 
+_Progress = Callable[[float], bool | None] | None
 Sets = NDArray[np.uint8]
 """Sets of one size: rows of increasing positions, plus 1 so that no octet is zero and rows can be compared as text."""
 
 
-def count_printed_candidates(
-    dataset: Dataset,
-    *,
-    score: str,
-    bayes_factor: float,
-    most_sets: int = 5_000_000,
-    progress: Callable[[float], bool | None] | None = None,
-) -> int | None:
-    """Return how many parent sets the rule of the paper's program keeps.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    score : {"bic", "bdeu"}
-        BDeu has the equivalent sample size 1.
-    bayes_factor : float
-        One of table 1: 3, 20 or 150 for BIC, 20 for BDeu.
-    most_sets : int
-        The most sets that are looked at, all nodes together: the candidates for a larger epsilon and their subsets.
-    progress : callable, optional
-        As for `score_parent_sets`, which may be called more than once.
-
-    Returns
-    -------
-    int or None
-        None if more than `most_sets` sets would be needed.
-
-    Raises
-    ------
-    OptionError
-        For a score or Bayes factor that table 1 does not have.
-
-    Examples
-    --------
-    >>> from credibn import read_data
-    >>> from credibn.examples import tic_tac_toe
-    >>> data = read_data(tic_tac_toe())
-    >>> [count_printed_candidates(data, score="bic", bayes_factor=factor) for factor in (3, 20, 150)]
-    [96, 110, 118]
-    """
-    if score not in PRINTED_EPSILONS:
-        raise OptionError(f"score is {score!r}; table 1 has {' and '.join(map(repr, PRINTED_EPSILONS))}")
-    if bayes_factor not in PRINTED_EPSILONS[score]:
-        factors = ", ".join(f"{factor:g}" for factor in PRINTED_EPSILONS[score])
-        raise OptionError(f"bayes_factor is {bayes_factor!r}; for {score!r} table 1 has {factors}")
-    epsilon = PRINTED_EPSILONS[score][bayes_factor]
-    kept = printed_candidates(dataset, score=score, epsilon=epsilon, most_sets=most_sets, progress=progress)
-    return None if kept is None else kept.n_candidates
-
-
 def printed_candidates(
-    dataset: Dataset,
-    *,
-    score: str,
-    epsilon: float,
-    most_sets: int = 5_000_000,
-    progress: Callable[[float], bool | None] | None = None,
+    data: Dataset, score: str, epsilon: float, *, most_sets: int = 5_000_000, progress: _Progress = None
 ) -> ScoreTable | None:
     """Return the parent sets that the rule of the paper's program keeps, with their scores, for any epsilon.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    score : str
-        A categorical score, as in `score_parent_sets`.
-    epsilon : float
-    most_sets, progress
-        See `count_printed_candidates`.
-
-    Returns
-    -------
-    ScoreTable or None
-        None if more than `most_sets` sets would be needed.
-
-    Examples
-    --------
-    >>> from credibn import read_data
-    >>> from credibn.examples import tic_tac_toe
-    >>> printed_candidates(read_data(tic_tac_toe()), score="bic", epsilon=3.1)
-    ScoreTable(10 variables, 110 candidates)
+    At most `most_sets` sets are looked at, all nodes together: the candidates for a larger epsilon and their subsets.
+    None if more would be needed.
     """
-    most = whole_number("most_sets", most_sets, 0)
     width = 2 * epsilon
     while True:
-        listed = score_parent_sets(dataset, score=score, epsilon=width, progress=progress)
+        listed = score_parent_sets(data, score=score, epsilon=width, progress=progress)
         is_kept, gap, n_sets = np.zeros(listed.n_candidates, dtype=bool), 0.0, 0
         for start, stop in zip(listed.offsets[:-1].tolist(), listed.offsets[1:].tolist(), strict=True):
             by_size = _by_size(listed.masks[start:stop])
-            levels = _with_subsets([rows for _, rows in by_size], most - n_sets)
+            levels = _with_subsets([rows for _, rows in by_size], most_sets - n_sets)
             if levels is None:
                 return None
             n_sets += sum(map(len, levels))

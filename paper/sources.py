@@ -1,7 +1,7 @@
 """The files that the experiments read, and where to get those that are missing.
 
 A data set is ``NAME.csv`` in the folder given, with a header line, one column for each variable; a network is
-``networks/NAME.bif`` or ``NAME.bif``. Neither is part of this package.
+``networks/NAME.bif`` or ``NAME.bif``. Neither is part of this project.
 """
 
 import hashlib
@@ -11,12 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from credibn.data import Dataset, read_data
+from credibn import BayesianNetwork, Dataset, read_data, read_network
 from credibn.errors import OptionError
-from credibn.models import BayesianNetwork, read_network
-from credibn.reproduction.printed import printed_names
-
-__all__ = ["Missing", "Need", "Sources", "known_names", "where_to_get"]
 
 Need = Literal["data", "network"]
 
@@ -59,13 +55,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Sources:
-    """The folder with data sets and networks.
-
-    Examples
-    --------
-    >>> Sources(Path("nowhere")).find("wine", "data") is None
-    True
-    """
+    """The folder with data sets and networks."""
 
     folder: Path
 
@@ -83,13 +73,14 @@ class Sources:
         state = path.stat()
         return _digest(path, state.st_mtime_ns, state.st_size)
 
-    def read_table(self, name: str) -> Dataset:
-        """Return a data set; every value is a category."""
-        return read_data(self._path(name, "data"), columns="discrete")
-
-    def read_network(self, name: str) -> BayesianNetwork:
-        """Return a network with its parameters."""
-        return _network(self._path(name, "network"), self.fingerprint(name, "network"))
+    def read(self, name: str, need: Need) -> Dataset | BayesianNetwork:
+        """Return a data set, every value of which is a category, or a network with its parameters."""
+        path = self.find(name, need)
+        if path is None:
+            raise OptionError(f"there is no {need} file of {name!r} in {self.folder}: {where_to_get(name, need)}")
+        if need == "network":
+            return _network(path, self.fingerprint(name, need))
+        return read_data(path, columns="discrete")
 
     def missing(self, needed: Iterable[tuple[str, Need]]) -> list[Missing]:
         """Return which of the files needed are not there, each once, in order."""
@@ -99,32 +90,9 @@ class Sources:
             if self.find(name, need) is None
         ]
 
-    def _path(self, name: str, need: Need) -> Path:
-        path = self.find(name, need)
-        if path is None:
-            raise OptionError(f"there is no {need} file of {name!r} in {self.folder}: {where_to_get(name, need)}")
-        return path
-
-
-def known_names() -> tuple[str, ...]:
-    """Return all data sets and networks of the paper.
-
-    Examples
-    --------
-    >>> len(known_names()), "win95pts" in known_names()
-    (36, True)
-    """
-    return tuple(dict.fromkeys((*printed_names("table1"), *printed_names("table4"))))
-
 
 def where_to_get(name: str, need: Need) -> str:
-    """Say in words where a data set or network can be had.
-
-    Examples
-    --------
-    >>> where_to_get("asia", "network")
-    "'asia' in the Bayesian Network Repository, as a BIF file"
-    """
+    """Say in words where a data set or network is available."""
     if need == "network":
         return f"{name!r} in the Bayesian Network Repository, as a BIF file"
     if name in _UCI:

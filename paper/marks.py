@@ -1,7 +1,8 @@
 """How our numbers compare with the printed ones.
 
-A count of ours is exact, or a lower bound where a limit struck. A printed one is a number, a status such as "OT", or a
-number at which the authors' collection was cut. Means of random samples are compared by their standard errors.
+A count of ours is exact, or a lower bound where a limit was reached. A printed one is a number, a status such as "OT",
+or a number at which the authors' collection was truncated. Means of random samples are compared by their standard
+errors.
 """
 
 import math
@@ -10,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from credibn.reproduction.printed import CAP_OF_SAMPLES, SAMPLES_PRINTED, Value
-
-__all__ = ["MEANINGS", "Count", "Mark", "Spread", "could_be_cut", "mark_count", "mark_mean", "spread"]
+from paper.printed import CAP_OF_SAMPLES, SAMPLES_PRINTED, Value
 
 _STANDARD_ERRORS = 3
 _ROUNDING = 0.5
@@ -37,8 +36,8 @@ MEANINGS = {
     Mark.COMPATIBLE: f"the means of different random samples are within {_STANDARD_ERRORS} standard errors",
     Mark.DIFFERENT: "our number is another one",
     Mark.TIED: "our number is another one, but which classes are the k best is arbitrary: more tie with the last",
-    Mark.BEYOND: "the paper's number was cut at a limit, or its program did not finish; ours is not cut, or larger",
-    Mark.UNFINISHED: "a limit struck before our number was certain; '≥' stands before a lower bound",
+    Mark.BEYOND: "the paper's number is truncated, or its program did not finish; ours is exact, or larger",
+    Mark.UNFINISHED: "a limit was reached before our number was certain; '≥' stands before a lower bound",
     Mark.NOT_PRINTED: "the paper has no number",
     Mark.NOT_RUN: "not computed yet, or the data are missing",
 }
@@ -52,33 +51,15 @@ class Count:
     is_exact: bool = True
 
 
-def mark_count(ours: Count | None, printed: Value, *, is_cut: bool = False, is_tied: bool = False) -> Mark:
-    """Compare an exact number, or a lower bound, with a printed one.
-
-    Parameters
-    ----------
-    ours : Count or None
-        None where nothing was computed.
-    printed : number, status or None
-    is_cut : bool
-        Whether the printed number counts a collection that was cut, so that the true one is at least that.
-    is_tied : bool
-        Whether ours depends on an arbitrary choice among ties.
-
-    Examples
-    --------
-    >>> print(mark_count(Count(192), 192), mark_count(Count(8), 64), mark_count(Count(7), "OT"))
-    equal different beyond
-    >>> print(mark_count(Count(171_162), 150_000, is_cut=True), mark_count(Count(90_000, is_exact=False), 123_352))
-    beyond unfinished
-    """
+def mark_count(ours: Count | None, printed: Value, *, is_truncated: bool = False, is_tied: bool = False) -> Mark:
+    """Compare an exact number, or a lower bound, with a printed one."""
     if ours is None:
         return Mark.NOT_RUN
     if printed is None:
         return Mark.NOT_PRINTED
     if isinstance(printed, str):
         return Mark.BEYOND if ours.is_exact else Mark.UNFINISHED
-    if is_cut and ours.value >= printed:
+    if is_truncated and ours.value >= printed:
         return Mark.BEYOND
     if not ours.is_exact:
         return Mark.DIFFERENT if ours.value > printed else Mark.UNFINISHED
@@ -89,18 +70,11 @@ def mark_count(ours: Count | None, printed: Value, *, is_cut: bool = False, is_t
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over samples; a lower bound of the mean where some samples are not complete.
-
-    Attributes
-    ----------
-    mean : float
-    deviation : float or None
-        With n - 1 in the denominator; None for a single sample.
-    n_samples, n_complete : int
-    """
+    """Mean and standard deviation over samples; a lower bound of the mean where some samples are not complete."""
 
     mean: float
     deviation: float | None
+    """With n - 1 in the denominator; None for a single sample."""
     n_samples: int
     n_complete: int
 
@@ -111,13 +85,7 @@ class Spread:
 
 
 def spread(counts: Sequence[Count]) -> Spread | None:
-    """Return mean and deviation of samples; None where there are none.
-
-    Examples
-    --------
-    >>> spread([Count(2), Count(4), Count(6, is_exact=False)])
-    Spread(mean=4.0, deviation=2.0, n_samples=3, n_complete=2)
-    """
+    """Return mean and deviation of samples; None where there are none."""
     if not counts:
         return None
     values = [count.value for count in counts]  # integers of any length: exact until the last step
@@ -126,47 +94,26 @@ def spread(counts: Sequence[Count]) -> Spread | None:
     return Spread(float(statistics.mean(values)), deviation, len(values), n_complete)
 
 
-def could_be_cut(mean: Value, deviation: Value, cap: int = CAP_OF_SAMPLES) -> bool:
+def could_be_truncated(mean: Value, deviation: Value, cap: int = CAP_OF_SAMPLES) -> bool:
     """Whether one of the samples behind a printed mean may have stopped at the cap.
 
     No one of m numbers is farther from their mean than sqrt(m - 1) standard deviations (Samuelson 1968, "How deviant
     can you be?"), with m in the denominator, which gives the larger bound of the two usual ones.
-
-    Examples
-    --------
-    >>> could_be_cut(62298, 35163), could_be_cut(9789, 13872)
-    (True, False)
     """
     if not isinstance(mean, (int, float)) or not isinstance(deviation, (int, float)):
         return False
     return mean + _ROUNDING + math.sqrt(SAMPLES_PRINTED - 1) * (deviation + _ROUNDING) >= cap
 
 
-def mark_mean(ours: Spread | None, mean: Value, deviation: Value, *, is_cut: bool = False) -> Mark:
-    """Compare the mean of our samples with a printed mean of other samples.
-
-    Parameters
-    ----------
-    ours : Spread or None
-    mean, deviation : number, status or None
-        As printed, of `SAMPLES_PRINTED` samples.
-    is_cut : bool
-        Whether some of the printed samples may have been cut.
-
-    Examples
-    --------
-    >>> print(mark_mean(Spread(30.0, 20.0, 10, 10), 25, 19), mark_mean(Spread(90.0, 20.0, 10, 10), 25, 19))
-    compatible different
-    >>> print(mark_mean(Spread(3.0, 1.0, 10, 10), "OT", None), mark_mean(Spread(3.0, 1.0, 10, 7), "OT", None))
-    beyond unfinished
-    """
+def mark_mean(ours: Spread | None, mean: Value, deviation: Value, *, is_truncated: bool = False) -> Mark:
+    """Compare the mean of our samples with a printed mean of other samples."""
     if ours is None:
         return Mark.NOT_RUN
     if mean is None:
         return Mark.NOT_PRINTED
     if isinstance(mean, str):
         return Mark.BEYOND if ours.is_exact else Mark.UNFINISHED
-    if is_cut:
+    if is_truncated:
         return Mark.BEYOND if ours.is_exact or ours.mean > mean else Mark.UNFINISHED
     theirs = float(deviation) if isinstance(deviation, (int, float)) else 0.0
     own = theirs if ours.deviation is None else ours.deviation

@@ -34,16 +34,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credibn._base.checks import whole_number
-from credibn.credible import CredibleSet
+from credibn import CredibleSet
 from credibn.credible.rows import cpdag_batches
 from credibn.errors import TooLargeError
 from credibn.graphs import class_size
 
 if TYPE_CHECKING:  # networkx takes a while to import
     from networkx import DiGraph
-
-__all__ = ["count_collider_patterns"]
 
 _MOST_NODES = 252
 """In a component: with the three new parents there are 255 nodes, the most that class sizes are known for."""
@@ -53,34 +50,11 @@ Component = tuple[tuple[int, int], ...]
 
 
 def count_collider_patterns(credible_set: CredibleSet, *, most_rows: int = 1_000_000) -> int | None:
-    """Return how many collider patterns the networks of a set have, exactly.
+    """Return how many collider patterns the networks of a set have, exactly; None where it has more rows than this.
 
-    Parameters
-    ----------
-    credible_set : CredibleSet
-    most_rows : int
-        Bounds the work: the most classes, or networks where those were listed one by one, that are looked at.
-
-    Returns
-    -------
-    int or None
-        None for more than `most_rows` of them.
-
-    Raises
-    ------
-    TooLargeError
-        When more than 252 variables are joined by undirected edges other than a tree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from credibn import learn
-    >>> x = np.arange(80) // 40
-    >>> found = learn(np.column_stack([x, x, x]), bayes_factor=3)
-    >>> found.n_networks, found.n_classes, count_collider_patterns(found)
-    (9, 3, 3)
+    Raises `TooLargeError` when more than 252 variables are joined by undirected edges other than a tree.
     """
-    if len(credible_set.rows) > whole_number("most_rows", most_rows, 0):
+    if len(credible_set.rows) > most_rows:
         return None
     return _count_by_class(credible_set) if credible_set.rows.class_of is None else _count_listed(credible_set)
 
