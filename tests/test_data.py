@@ -608,7 +608,7 @@ class TestOptions:
                 "column 'age' is in both continuous and discretise: keep it in one",
             ),
             ({"weights": "n", "state_names": {"n": [1, 2]}}, "column 'n' is in both weights and state_names"),
-            ({"discretise": {"age": "halves"}}, r"discretise\['age'\]: 'halves' is not a way to cut"),
+            ({"discretise": {"age": "halves"}}, r"discretise\['age'\]: 'halves' is not a way to make bins"),
         ],
     )
     def test_are_checked(self, options, message):

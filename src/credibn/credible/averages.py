@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
-from credibn.credible.weights import WeightedRows
+from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
-
-__all__ = ["Averages"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +34,12 @@ class Averages:
     Attributes
     ----------
     table : ScoreTable
-        The candidates that the rows choose from.
-    weighted : WeightedRows
+        The candidates that the structures choose from.
+    weighted : WeightedStructures
     """
 
     table: ScoreTable
-    weighted: WeightedRows
+    weighted: WeightedStructures
 
     __reduce__ = rebuilt_from_fields
 
@@ -69,8 +67,8 @@ class Averages:
     def _arrays(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64], bool]:
-        rows = self.weighted.rows
-        return self.table.offsets, self.table.masks, rows.choices, self.weighted.weights, rows.class_of is None
+        table, found = self.table, self.weighted.structures
+        return table.offsets, table.masks, found.choices, self.weighted.weights, found.class_of is None
 
     @property
     def parent_sets(self) -> ParentSetProbabilities:

@@ -1,4 +1,4 @@
-"""Give each column of the distinct rows its part (states, intervals or numbers), and fetch the arrays."""
+"""Encode each column of the distinct rows as states, bins or numbers, and fetch the arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn.data.dataset import Dataset
-from credibn.data.discretising import CutRule, bin_labels, cut_points
+from credibn.data.discretising import BinRule, bin_edges, bin_labels
 from credibn.data.options import ReadOptions
 from credibn.data.reduction import TABLE
 from credibn.data.sources import Source
 from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
 from credibn.errors import DataError
-
-__all__ = ["column_kinds", "encode_column", "fetch_dataset"]
 
 _FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
 
@@ -28,8 +26,7 @@ def column_kinds(
 ) -> dict[int, str]:
     """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
 
-    In a text file a column is numeric if each of its values is a number, and whole if all are written as
-    integers.
+    In a text file a column is numeric if each of its values is a number, and whole if all are written as integers.
     """
     types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
     kinds = {i: _kind(types[f"c{i}"].id, source.declared[i] is not None) for i in variables}
@@ -63,7 +60,7 @@ def encode_column(
     kind: str,
     keeps_missing: bool,
 ) -> tuple[CodedColumn, str | None]:
-    """Return one column's part in the Dataset, and a note for the caller."""
+    """Return one column as it goes into the Dataset, and a note for the caller."""
     name, column = source.names[position], f"c{position}"
     declared, states = source.declared[position], options.state_names.get(name)
     is_free_float = kind == _FLOAT and states is None and name not in options.continuous
@@ -86,13 +83,13 @@ def _discretised(
     name: str,
     column: str,
     kind: str,
-    rule: CutRule,
+    rule: BinRule,
     keeps_missing: bool,
 ) -> tuple[CodedColumn, str | None]:
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
-            f"column {name!r} cannot be cut: it holds {_example(connection, column)}, and only numbers have "
-            "cut points; leave it out of discretise, or correct the value"
+            f"column {name!r} cannot be discretised: it holds {_example(connection, column)}, and only numbers can be; "
+            "leave it out of discretise, or correct the value"
         )
     _check_finite(connection, name, column)
     seen = _fetch_arrays(
@@ -101,12 +98,12 @@ def _discretised(
         f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY v",
     )
     if not seen["v"].size:
-        raise DataError(f"column {name!r} has only missing values and cannot be cut: drop the column")
-    cuts, note = cut_points(rule, seen["v"], seen["n"])
-    tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{cut!r}' AS DOUBLE) THEN {code}" for code, cut in enumerate(cuts))
-    sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(cuts)} END"
-    coded = code_sql(name, sql, bin_labels(cuts), keeps_missing)
-    return dataclasses.replace(coded, cuts=cuts), f"column {name!r} {note}" if note else None
+        raise DataError(f"column {name!r} has only missing values and cannot be discretised: drop the column")
+    edges, note = bin_edges(rule, seen["v"], seen["n"])
+    tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{edge!r}' AS DOUBLE) THEN {k}" for k, edge in enumerate(edges))
+    sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(edges)} END"
+    coded = code_sql(name, sql, bin_labels(edges), keeps_missing)
+    return dataclasses.replace(coded, bin_edges=edges), f"column {name!r} {note}" if note else None
 
 
 def _continuous(
@@ -115,8 +112,7 @@ def _continuous(
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
             f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
-            "no number; "
-            "pass columns='mixed' to keep it as categories, or recode it"
+            "no number; pass columns='mixed' to keep it as categories, or recode it"
         )
     if keeps_missing:
         raise DataError(
@@ -159,7 +155,9 @@ def fetch_dataset(
         columns=tuple(arrays[f"v{i}"] for i in range(len(columns))),
         states=tuple(column.states for column in columns),
         weights=arrays["weight"],
-        cuts={name: column.cuts for name, column in zip(names, columns, strict=True) if column.cuts is not None},
+        cuts={
+            name: column.bin_edges for name, column in zip(names, columns, strict=True) if column.bin_edges is not None
+        },
     )
 
 

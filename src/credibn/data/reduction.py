@@ -1,6 +1,6 @@
 """Reduce a table to its distinct rows with counts, in one pass and out of core.
 
-Everything later (missing values, states, cut points, codes) is worked out on the distinct rows, so that the
+Everything later (missing values, states, bins, codes) is worked out on the distinct rows, so that the
 table itself is scanned once and its rows never become Python objects.
 """
 
@@ -15,10 +15,8 @@ from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
 from credibn.errors import DataError
 
-__all__ = ["TABLE", "cleaned_column", "reduce_rows", "resolve_missing"]
-
 TABLE = "distinct_rows"
-"""Table of the workspace with columns ``c0, c1, ...`` and the number of rows ``n``."""
+"""The table of distinct rows: columns ``c0, c1, ...`` and the number of rows ``n``."""
 
 _NUMBERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean"}
@@ -33,15 +31,7 @@ def reduce_rows(
     weights: int | None,
     missing_values: Sequence[str],
 ) -> None:
-    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``.
-
-    Raises
-    ------
-    DataError
-        If the table has no rows, a column has an unusable type, or a weight is not a positive whole number.
-    FileFormatError
-        If a text file breaks off or a line does not fit the header.
-    """
+    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``."""
     kinds = source.relation.types
     columns = [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
     if source.count is not None:
@@ -70,13 +60,7 @@ def reduce_rows(
 
 
 def cleaned_column(name: str, column: str, kind: Any) -> str:
-    """Return SQL that gives the column one of a few types, and NULL for each missing value.
-
-    Raises
-    ------
-    DataError
-        If the type is neither a category nor a number.
-    """
+    """Return SQL that gives the column one of a few types, and NULL for each missing value."""
     if kind.id == "date":
         return _within(name, column, f"DATE '{_FIRST_DAY}'", f"DATE '{_DAY_AFTER_LAST}'")
     if kind.id == "timestamp" or kind.id in _COARSER:
@@ -133,8 +117,7 @@ def _weight_text(source: Source, weights: int) -> str:
     if source.declared[weights] is not None or not (is_number or (source.is_text_file and kind == "varchar")):
         raise DataError(
             f"weights column {source.names[weights]!r} holds "
-            f"{kind if source.declared[weights] is None else 'categories'}"
-            ": give a column of positive whole numbers"
+            f"{kind if source.declared[weights] is None else 'categories'}: give a column of positive whole numbers"
         )
     return f"coalesce(c{weights}::VARCHAR, 'missing')"
 
@@ -177,18 +160,16 @@ def resolve_missing(
     more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
     if missing == "error":
         raise DataError(
-            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows "
-            f"({counts}{more}): pass "
-            "missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, "
-            "or impute first"
+            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows ({counts}{more}): "
+            "pass missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, or impute "
+            "first"
         )
     connection.execute(f"DELETE FROM {TABLE} WHERE " + " OR ".join(f"c{i} IS NULL" for i in affected))
     n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
     if not n_left:
         raise DataError(
-            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' "
-            "leaves none: drop "
-            "the columns with most missing values, or pass missing='state'"
+            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' leaves none: "
+            "drop the columns with most missing values, or pass missing='state'"
         )
     return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
 

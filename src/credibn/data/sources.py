@@ -1,6 +1,6 @@
-"""One door for every kind of table: a DuckDB relation with columns ``c0, c1, ...``.
+"""Every kind of table as a DuckDB relation with columns ``c0, c1, ...``.
 
-Columns go by position inside DuckDB, whose names ignore case while ours do not.
+Inside DuckDB columns go by position, because its names ignore case and ours do not.
 """
 
 from __future__ import annotations
@@ -26,19 +26,17 @@ from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
 
-__all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
-
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
 _SECONDS_BETWEEN_INTERRUPTS = 0.1
 _deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
 _FETCHED = "fetched_rows"
-"""Table of the workspace for rows that an Ibis backend has grouped."""
+"""The table of rows that an Ibis backend has grouped."""
 
 _LONGEST_NAME = 1000
 _MOST_COLUMNS = 4096
-"""As many variables as a score table has at most; each costs queries of its own."""
+"""The most variables of a score table; each column takes queries of its own."""
 
 
 @dataclass(frozen=True)
@@ -125,17 +123,7 @@ def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None)
 
 @contextlib.contextmanager
 def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a private database in memory that spills to a folder of its own, removed at the end.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Also for a Ctrl-C that DuckDB received in the middle of a query.
-    TimeLimitError
-        When the time of `reading_until` is over.
-    TooLargeError
-        When a query does not fit into memory.
-    """
+    """Open a private database in memory that spills to a folder of its own, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
         connection = _connect(folder)
         try:
@@ -158,13 +146,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _connect(folder: str) -> duckdb.DuckDBPyConnection:
-    """Open a database that takes no more memory and threads than there is room for, and reads local files only.
-
-    Raises
-    ------
-    TooLargeError
-        When there is too little memory to start; some libraries end the process where an allocation fails.
-    """
+    """Open a database that takes no more memory and threads than there is room for, and reads local files only."""
     config: dict[str, Any] = {
         "temp_directory": folder,
         "preserve_insertion_order": False,
@@ -188,13 +170,7 @@ def _n_cores() -> int:
 
 
 def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
-    """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection.
-
-    Raises
-    ------
-    DataError
-        If ``data`` is no table, has no columns, or its column names are empty or repeat.
-    """
+    """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):
         scan = scan_files(data)
         _check_names(scan.names)
@@ -259,9 +235,7 @@ def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("the table has no columns: give at least one variable")
     if len(names) > _MOST_COLUMNS:
-        raise DataError(
-            f"the table has {len(names):,} columns, and {_MOST_COLUMNS:,} are the most: select those you need"
-        )
+        raise DataError(f"the table has {len(names):,} columns, more than {_MOST_COLUMNS:,}: select those you need")
     for position, name in enumerate(names):
         if not name.strip():
             raise DataError(

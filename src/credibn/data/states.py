@@ -17,17 +17,6 @@ from credibn.data.files import sql_text
 from credibn.data.reduction import TABLE
 from credibn.errors import DataError, OptionError
 
-__all__ = [
-    "MAX_STATES",
-    "CodedColumn",
-    "check_declared",
-    "check_number_of_states",
-    "code_declared",
-    "code_observed",
-    "code_sql",
-    "natural_order",
-]
-
 MAX_STATES = 65_535
 """The largest number of states of a column."""
 
@@ -36,21 +25,15 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A column as it goes into the Dataset: the SQL of its values, its states and its cut points."""
+    """A column as it goes into the Dataset: the SQL of its values, its states and the edges of its bins."""
 
     sql: str
     states: tuple[object, ...] | None = None
-    cuts: tuple[float, ...] | None = None
+    bin_edges: tuple[float, ...] | None = None
 
 
 def natural_order(labels: Sequence[Any]) -> list[Any]:
-    """Return labels in natural order: numbers (also as text) by value, False before True, text by letter.
-
-    Examples
-    --------
-    >>> natural_order(["10", "9", "09"]), natural_order(["b", "10", "9"])
-    (['09', '9', '10'], ['10', '9', 'b'])
-    """
+    """Return labels in natural order: numbers (also as text) by value, False before True, text by letter."""
     if labels and all(isinstance(label, str) and _NUMBER.fullmatch(label) for label in labels):
         with contextlib.suppress(decimal.InvalidOperation):  # an exponent of 19 digits or more: order the texts
             return sorted(labels, key=lambda text: (decimal.Decimal(text.strip()), text))
@@ -60,13 +43,7 @@ def natural_order(labels: Sequence[Any]) -> list[Any]:
 def code_observed(
     connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int, keeps_missing: bool
 ) -> CodedColumn:
-    """Return a column whose states are the values seen in the data.
-
-    Raises
-    ------
-    DataError
-        If there are more than ``max_states`` of them.
-    """
+    """Return a column whose states are the values seen in the data."""
     texts = _observed(connection, name, column, max_states)
     states = natural_order(list(texts))
     sql = _code_of(column, [texts[state] for state in states], range(len(states)))
@@ -81,15 +58,7 @@ def code_declared(
     labels: Sequence[object] | None,
     keeps_missing: bool,
 ) -> CodedColumn:
-    """Return a column whose states the caller has declared with ``state_names``.
-
-    The column holds codes into ``labels`` where its type is categorical.
-
-    Raises
-    ------
-    DataError
-        If the data holds a value outside the states.
-    """
+    """Return a column whose states the caller has declared; a categorical one holds codes into ``labels``."""
     texts = _observed(connection, name, column, MAX_STATES)
     code_of = {state: code for code, state in enumerate(states)}
     codes = []
@@ -140,10 +109,9 @@ def check_number_of_states(name: str, n_states: int, examples: Sequence[object],
         else f"or merge values ({MAX_STATES:,} states are the most that fit)"
     )
     raise DataError(
-        f"column {name!r} has {n_states:,} distinct values (such as "
-        f"{', '.join(map(repr, examples))}), more than "
-        f"max_states={max_states:,}: cut numbers with discretise={{{name!r}: 'equal_frequency:4'}}, "
-        "read them as "
+        f"column {name!r} has {n_states:,} distinct values (such as {', '.join(map(repr, examples))}), more than "
+        f"max_states={max_states:,}: put numbers into bins with "
+        f"discretise={{{name!r}: 'equal_frequency:4'}}, read them as "
         f"continuous for a Gaussian score, drop the column if it identifies rows, {limit}"
     )
 
@@ -173,8 +141,7 @@ def check_declared(name: str, declared: Sequence[object]) -> tuple[object, ...]:
         raise OptionError(f"state_names[{name!r}] holds a state that is no plain label: {states!r}") from None
     if not states or n_unique < len(states) or None in states:
         raise OptionError(
-            f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and "
-            "leave None out "
+            f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and leave None out "
             "(missing='state' adds it)"
         )
     return states

@@ -1,7 +1,7 @@
 """What the networks of a set say of each pair of variables; numbers that hold in all of them are exact.
 
-Sums of weights end a rounding beside 1. Whether an edge is in *all* networks is therefore counted, not summed: the
-networks of a class have the same skeleton, so it is enough to look at one row for each class.
+Rounding can leave a sum of weights just below 1. Whether an edge is in *all* networks is therefore counted, not summed:
+the networks of a class have the same skeleton, so one member of each class is enough.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,6 @@ import numpy as np
 
 from credibn.credible import CredibleSet
 from credibn.scores.table import parent_positions
-
-__all__ = ["Pair", "agreement_sentence", "pairs_of"]
 
 
 @dataclass(frozen=True)
@@ -44,24 +42,16 @@ class Pair:
 
 
 def pairs_of(result: CredibleSet) -> list[Pair]:
-    """Return each pair that some network joins, the most probable first.
-
-    Examples
-    --------
-    >>> from credibn import learn
-    >>> x = np.arange(80) // 40
-    >>> pairs_of(learn(np.column_stack([x, x])))
-    [Pair(first=0, second=1, joined=1.0, forward=0.5, backward=0.5, reversible=1.0, is_in_all=True)]
-    """
-    n_rows = _rows_with(result)
-    if not n_rows:
+    """Return each pair that some network joins, the most probable first."""
+    counts = _count_structures(result)
+    if not counts:
         return []
     averages = result.averages()
     edges, reversible = averages.parent_sets.edges, averages.reversible
     pairs = []
-    for (a, b), count in n_rows.items():
+    for (a, b), count in counts.items():
         forward, backward = float(edges[a, b]), float(edges[b, a])
-        joined, is_in_all = min(1.0, forward + backward), count == len(result.rows)
+        joined, is_in_all = min(1.0, forward + backward), count == len(result.structures)
         if is_in_all:
             joined = 1.0
             forward, backward = (1.0 if backward == 0 else forward), (1.0 if forward == 0 else backward)
@@ -69,30 +59,21 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
 
 
-def _rows_with(result: CredibleSet) -> dict[tuple[int, int], int]:
-    """Return for each pair in how many rows, classes or networks, an edge joins it."""
-    table, n_rows = result.score_table, dict[tuple[int, int], int]()
+def _count_structures(result: CredibleSet) -> dict[tuple[int, int], int]:
+    """Return for each pair in how many structures, classes or networks, an edge joins it."""
+    table, n_joined = result.score_table, dict[tuple[int, int], int]()
     for child, first in enumerate(table.offsets[:-1].tolist()):
-        counts = np.bincount(result.rows.choices[:, child])
+        counts = np.bincount(result.structures.choices[:, child])
         used = np.flatnonzero(counts)
         for parents, count in zip(parent_positions(table.masks[first + used]), counts[used].tolist(), strict=True):
             for parent in parents:
                 pair = (min(child, parent), max(child, parent))
-                n_rows[pair] = n_rows.get(pair, 0) + count
-    return n_rows
+                n_joined[pair] = n_joined.get(pair, 0) + count
+    return n_joined
 
 
 def agreement_sentence(result: CredibleSet, pairs: list[Pair]) -> str:
-    """Say on which edges the networks agree.
-
-    Examples
-    --------
-    >>> from credibn import learn
-    >>> x = np.arange(80) // 40
-    >>> found = learn(np.column_stack([x, x]))
-    >>> agreement_sentence(found, pairs_of(found))
-    '1 edge is in all of them; its direction differs from network to network.'
-    """
+    """Say on which edges the networks agree."""
     shared = [pair for pair in pairs if pair.is_in_all]
     n_open = sum(not pair.has_one_direction for pair in shared)
     if result.n_networks == 0:

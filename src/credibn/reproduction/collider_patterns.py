@@ -36,7 +36,7 @@ import numpy as np
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
-from credibn.credible.rows import cpdag_batches
+from credibn.credible.structures import cpdag_batches
 from credibn.errors import TooLargeError
 from credibn.graphs import class_size
 

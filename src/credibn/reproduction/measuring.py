@@ -17,7 +17,7 @@ import numpy as np
 
 from credibn._run.watch import Watch
 from credibn.credible import CredibleSet
-from credibn.credible.rows import Rows
+from credibn.credible.structures import Structures
 from credibn.data import Dataset
 from credibn.errors import CredibnError, TimeLimitError, TooLargeError
 from credibn.learning import learn
@@ -199,7 +199,7 @@ def search_facts(
     return answer
 
 
-def _certainly_credible(found: CredibleSet) -> Rows:
+def _certainly_credible(found: CredibleSet) -> Structures:
     """Return what is credible whatever the optimum is: it may be better than the best found, up to a bound."""
     if found.is_optimum_proven:
         return found.rows

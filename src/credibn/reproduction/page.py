@@ -6,7 +6,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from credibn._base.atomic import replacing, unwritable
-from credibn.credible.figures import figure_svg, quiet_matplotlib
+from credibn.report.figures import figure_svg, quiet_matplotlib
 from credibn.report.sections import write_page
 from credibn.reproduction.marks import MEANINGS, Mark
 from credibn.reproduction.plots import PLOTS, plot_deviations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from credibn.credible.figures import ALERT, BAYES_FACTORS, INK, LINE, MARK, SOFT, blank_figure, label_counts, style_axes
+from credibn.report.figures import ALERT, BAYES_FACTORS, INK, LINE, MARK, SOFT, blank_figure, label_counts, style_axes
 from credibn.reproduction.marks import Mark
 from credibn.reproduction.results import ResultTable, Row
 

@@ -1,9 +1,9 @@
-"""The content of a credible set as arrays: a row is a class, by one of its members, or a single network.
+"""The structures of a credible set as arrays: each is a class, given by one of its members, or a single network.
 
-A network is a row of candidate positions, four bytes for each node, so millions of networks are no burden. Rows stand
-in order of score, the best first, then in increasing order of the positions. A class stands for all its members where
-classes are credible as a whole; its size is an integer of any length, kept in 64-bit words. Otherwise a row is one
-network, and the classes are numbered in the order in which their first members appear.
+A network is an array of candidate positions, four bytes for each node, so millions of networks fit into memory. The
+order is that of the scores, the best first, then that of the positions. Where classes are credible as a whole, one
+member stands for its class, whose size is an integer of any length, stored in 64-bit words. Otherwise each structure is
+one network, and classes are numbered in the order in which their first members appear.
 """
 
 import math
@@ -18,27 +18,11 @@ from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn.scores import ScoreTable
 
-__all__ = [
-    "Rows",
-    "best_classes",
-    "best_networks",
-    "choices_of",
-    "classes_are_whole",
-    "count_at_least",
-    "cpdag_batches",
-    "expand",
-    "group",
-    "has_repeats",
-    "is_acyclic",
-    "masks_of",
-    "network_batches",
-]
-
-_BLOCK = 1 << 14
+_BATCH = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Structures:
     """Networks or classes, the best first.
 
     Attributes
@@ -48,9 +32,9 @@ class Rows:
     scores : ndarray of float64, shape (k,)
         Log scores, never rising.
     sizes : ndarray of uint64, shape (k, size_words)
-        The number of members of each class, the least significant word first; no words where rows are networks.
+        The number of members of each class, the least significant word first; no words for single networks.
     class_of : ndarray of int64, shape (k,), or None
-        The number of the class of each network; None where rows are classes.
+        The number of the class of each network; None where the structures are classes.
     """
 
     choices: NDArray[np.uint32]
@@ -85,8 +69,8 @@ class Rows:
         return int(self.class_of.max()) + 1 if len(self) else 0
 
     @cached_property
-    def first_rows(self) -> NDArray[np.int64]:
-        """The first row of each class: the best of its members here."""
+    def first_members(self) -> NDArray[np.int64]:
+        """The position of the first member of each class, the best of those here."""
         if self.class_of is None:
             return np.arange(len(self))
         return np.unique(self.class_of, return_index=True)[1].astype(np.int64)
@@ -99,20 +83,20 @@ class Rows:
 
     @cached_property
     def log_sizes(self) -> NDArray[np.float64]:
-        """The logarithm of the number of networks that each row stands for."""
+        """The logarithm of the number of networks that each structure stands for."""
         if self.class_of is not None:
             return np.zeros(len(self))
-        logs = [_logs(self.sizes[start : start + _BLOCK]) for start in range(0, len(self), _BLOCK)]
+        logs = [_logs(self.sizes[start : start + _BATCH]) for start in range(0, len(self), _BATCH)]
         return np.concatenate(logs) if logs else np.zeros(0)
 
     @cached_property
     def _counts(self) -> NDArray[np.int64]:
         return np.bincount(self.class_of if self.class_of is not None else np.zeros(0, dtype=np.int64))
 
-    def first(self, count: int) -> "Rows":
-        """Return the best rows."""
+    def first(self, count: int) -> "Structures":
+        """Return the best `count` structures."""
         class_of = None if self.class_of is None else self.class_of[:count]
-        return Rows(self.choices[:count], self.scores[:count], self.sizes[:count], class_of)
+        return Structures(self.choices[:count], self.scores[:count], self.sizes[:count], class_of)
 
 
 def _integer(words: NDArray[np.uint64]) -> int:
@@ -120,28 +104,22 @@ def _integer(words: NDArray[np.uint64]) -> int:
 
 
 def _logs(sizes: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the logarithms of positive numbers of several words: the highest two that count say all a double holds."""
-    rows, last = np.arange(len(sizes)), sizes.shape[1] - 1
+    """Return the logarithms of positive numbers of several words: the leading two hold all the digits of a double."""
+    each, last = np.arange(len(sizes)), sizes.shape[1] - 1
     top = last - np.argmax(sizes[:, ::-1] != 0, axis=1)
-    below = np.where(top > 0, sizes[rows, np.maximum(top - 1, 0)].astype(np.float64), 0.0)
-    logs: NDArray[np.float64] = np.log(sizes[rows, top].astype(np.float64) + np.ldexp(below, -64))
+    below = np.where(top > 0, sizes[each, np.maximum(top - 1, 0)].astype(np.float64), 0.0)
+    logs: NDArray[np.float64] = np.log(sizes[each, top].astype(np.float64) + np.ldexp(below, -64))
     logs += 64 * math.log(2.0) * top
     return logs
 
 
 def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return the parent sets of rows of choices as masks, shape (k, n, words)."""
+    """Return the parent sets that networks choose, as masks of shape (k, n, words)."""
     return table.masks[table.offsets[:-1] + choices.astype(np.int64)]
 
 
 def choices_of(table: ScoreTable, masks: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return the positions of parent sets among the candidates of their nodes, shape (k, n).
-
-    Raises
-    ------
-    KeyError
-        When one is no candidate.
-    """
+    """Return the positions of parent sets among the candidates of their nodes, shape (k, n)."""
     found = np.empty(masks.shape[:2], dtype=np.uint32)
     keys, wanted = _keys(table.masks), _keys(masks)
     for node in range(table.n_variables):
@@ -163,7 +141,7 @@ def _keys(masks: NDArray[np.uint64]) -> NDArray[np.generic]:
 
 
 def has_repeats(choices: NDArray[np.uint32]) -> bool:
-    """Whether two rows are equal: compare hashes, and rows only where these collide."""
+    """Whether a network is there twice: compare hashes, and networks only where these collide."""
     mixed = np.zeros(len(choices), dtype=np.uint64)
     for column in choices.T:
         mixed = (mixed + column + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -174,29 +152,29 @@ def has_repeats(choices: NDArray[np.uint32]) -> bool:
 
 
 def is_acyclic(table: ScoreTable, choices: NDArray[np.uint32]) -> bool:
-    """Whether no row has a directed cycle: take away nodes without remaining parents until none is left."""
+    """Whether no network has a directed cycle: remove nodes without remaining parents until none is left."""
     n, words = table.n_variables, table.masks.shape[1]
     bit = np.zeros((n, words), dtype=np.uint64)
     bit[np.arange(n), np.arange(n) // 64] = np.uint64(1) << (np.arange(n, dtype=np.uint64) % np.uint64(64))
-    for start in range(0, len(choices), _BLOCK):
-        masks = masks_of(table, choices[start : start + _BLOCK])
+    for start in range(0, len(choices), _BATCH):
+        masks = masks_of(table, choices[start : start + _BATCH])
         left = np.broadcast_to(bit.sum(axis=0, dtype=np.uint64), (len(masks), words)).copy()
         while left.any():
             is_root = ~(masks & left[:, None, :]).any(axis=2)
-            kept = left & ~np.bitwise_or.reduce(np.where(is_root[:, :, None], bit, np.uint64(0)), axis=1)
-            if ((kept == left).all(axis=1) & left.any(axis=1)).any():
+            rest = left & ~np.bitwise_or.reduce(np.where(is_root[:, :, None], bit, np.uint64(0)), axis=1)
+            if ((rest == left).all(axis=1) & left.any(axis=1)).any():
                 return False
-            left = kept
+            left = rest
     return True
 
 
-def classes_are_whole(table: ScoreTable, rows: Rows) -> bool:
-    """Whether each row is the canonical member of its class (so no class stands here twice), with the true size."""
+def classes_are_whole(table: ScoreTable, structures: Structures) -> bool:
+    """Whether each class is given by its canonical member (so none is there twice), with its true size."""
     rank = np.arange(table.n_variables)
-    for start in range(0, len(rows), _BLOCK):
-        masks = masks_of(table, rows.choices[start : start + _BLOCK])
+    for start in range(0, len(structures), _BATCH):
+        masks = masks_of(table, structures.choices[start : start + _BATCH])
         canonical, _, _, sizes = _core.class_forms(masks, rank)
-        known = rows.sizes[start : start + _BLOCK]
+        known = structures.sizes[start : start + _BATCH]
         shared = min(sizes.shape[1], known.shape[1])
         same_size = np.array_equal(sizes[:, :shared], known[:, :shared])
         if not same_size or sizes[:, shared:].any() or known[:, shared:].any() or not np.array_equal(canonical, masks):
@@ -204,10 +182,10 @@ def classes_are_whole(table: ScoreTable, rows: Rows) -> bool:
     return True
 
 
-def cpdag_batches(table: ScoreTable, rows: Rows) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-    """Yield the CPDAGs of the rows in order, in blocks: compelled parents and undirected neighbours of each node."""
-    for start in range(0, len(rows), _BLOCK):
-        masks = masks_of(table, rows.choices[start : start + _BLOCK])
+def cpdag_batches(table: ScoreTable, structures: Structures) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+    """Yield the CPDAGs in order, in batches: the compelled parents and the undirected neighbours of each node."""
+    for start in range(0, len(structures), _BATCH):
+        masks = masks_of(table, structures.choices[start : start + _BATCH])
         _, compelled, undirected, _ = _core.class_forms(masks, np.arange(table.n_variables))
         yield compelled, undirected
 
@@ -218,67 +196,67 @@ def group(
     scores: NDArray[np.float64],
     n_threads: int = 1,
     watch: Callable[[str, float], bool] | None = None,
-) -> Rows:
-    """Return rows that are networks, with the number of the class of each; when the watch says stop, the first rows."""
+) -> Structures:
+    """Return networks with the number of the class of each; when the watch says stop, only the first of them."""
     asked = None if watch is None else lambda fraction: watch("grouping", fraction)
     class_of = _core.group_rows(table.offsets, table.masks, choices, n_threads, asked)
     count = len(class_of)
-    return Rows(choices[:count], scores[:count], np.zeros((count, 0), dtype=np.uint64), class_of)
+    return Structures(choices[:count], scores[:count], np.zeros((count, 0), dtype=np.uint64), class_of)
 
 
 def network_batches(
-    table: ScoreTable, rows: Rows, batch: int
+    table: ScoreTable, structures: Structures, batch: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Return every network as masks, shape (up to `batch`, n, words), with the row that it comes from."""
-    if rows.class_of is not None:
-        for start in range(0, len(rows), batch):
-            chosen = rows.choices[start : start + batch]
+    """Return every network as masks, shape (up to `batch`, n, words), with the position of its structure."""
+    if structures.class_of is not None:
+        for start in range(0, len(structures), batch):
+            chosen = structures.choices[start : start + batch]
             yield masks_of(table, chosen), np.arange(start, start + len(chosen))
         return
-    for start in range(0, len(rows), _BLOCK):
-        members = _core.ClassMembers(masks_of(table, rows.choices[start : start + _BLOCK]))
+    for start in range(0, len(structures), _BATCH):
+        members = _core.ClassMembers(masks_of(table, structures.choices[start : start + _BATCH]))
         listed, origins = members.next(batch)
         while len(origins):
             yield listed, origins + start
             listed, origins = members.next(batch)
 
 
-def expand(table: ScoreTable, rows: Rows, count: int) -> Rows:
-    """Return the first `count` networks of these classes, or all if there are fewer, one row each."""
-    parts, origins, left = list[NDArray[np.uint32]](), list[NDArray[np.int64]](), count
-    for masks, origin in network_batches(table, rows, min(max(count, 1), 1 << 16)):
-        parts.append(choices_of(table, masks[:left]))
+def expand(table: ScoreTable, structures: Structures, count: int) -> Structures:
+    """Return the first `count` networks of these classes, or all if there are fewer, one by one."""
+    batches, origins, left = list[NDArray[np.uint32]](), list[NDArray[np.int64]](), count
+    for masks, origin in network_batches(table, structures, min(max(count, 1), 1 << 16)):
+        batches.append(choices_of(table, masks[:left]))
         origins.append(origin[:left])
-        left -= len(parts[-1])
+        left -= len(batches[-1])
         if left <= 0:
             break
-    if not parts:
-        return Rows(rows.choices[:0], rows.scores[:0], np.zeros((0, 0), dtype=np.uint64), np.zeros(0, dtype=np.int64))
-    choices, class_of = np.concatenate(parts), np.concatenate(origins)
-    return Rows(choices, rows.scores[class_of], np.zeros((len(choices), 0), dtype=np.uint64), class_of)
+    if not batches:
+        batches, origins = [structures.choices[:0]], [np.zeros(0, dtype=np.int64)]
+    choices, class_of = np.concatenate(batches), np.concatenate(origins)
+    return Structures(choices, structures.scores[class_of], np.zeros((len(choices), 0), dtype=np.uint64), class_of)
 
 
-def best_networks(table: ScoreTable, rows: Rows, count: int) -> Rows:
+def best_networks(table: ScoreTable, structures: Structures, count: int) -> Structures:
     """Return at most `count` networks: whole classes while they fit; members of the best one if not even it does."""
-    if rows.class_of is not None:
-        return rows.first(count)
+    if structures.class_of is not None:
+        return structures.first(count)
     total = whole = 0
-    for number in range(len(rows)):
-        total += rows.class_size(number)
+    for number in range(len(structures)):
+        total += structures.class_size(number)
         if total > count:
             break
         whole += 1
-    return rows.first(whole) if whole or not len(rows) else expand(table, rows.first(1), count)
+    return structures.first(whole) if whole or not len(structures) else expand(table, structures.first(1), count)
 
 
-def best_classes(rows: Rows, count: int, tolerance: float) -> Rows:
-    """Return the `count` best classes and all that tie with the last; of networks, all down to that score."""
-    if rows.n_classes <= count:
-        return rows
-    last = rows.scores[rows.first_rows[count - 1]]
-    return rows.first(count_at_least(rows, last - tolerance))
+def best_classes(structures: Structures, count: int, tolerance: float) -> Structures:
+    """Return the `count` best classes and all that tie with the last; of single networks, all down to that score."""
+    if structures.n_classes <= count:
+        return structures
+    last = structures.scores[structures.first_members[count - 1]]
+    return structures.first(count_at_least(structures, last - tolerance))
 
 
-def count_at_least(rows: Rows, score: float) -> int:
-    """Return how many rows score this much or more."""
-    return int(np.searchsorted(-rows.scores, -score, side="right"))
+def count_at_least(structures: Structures, score: float) -> int:
+    """Return how many structures have this score or a better one."""
+    return int(np.searchsorted(-structures.scores, -score, side="right"))
