@@ -132,7 +132,7 @@ def test_more_columns_than_can_be_read(folder):
     path.write_text("a," * 100_000 + "a\n")
     assert "columns" in refuse(lambda: read_data(path), DataError)
     path.write_text("a," + "b" * 1001 + "\n1,2\n")
-    assert "column 2 has a name of 1,001 letters" in refuse(lambda: read_data(path), DataError)
+    assert "column 2 has a name of 1,001 characters" in refuse(lambda: read_data(path), DataError)
 
 
 def test_a_compressed_network_that_expands_to_very_much(folder):

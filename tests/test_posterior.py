@@ -556,7 +556,7 @@ def test_log_mass_is_that_of_the_networks(unit):
 def test_when_the_share_is_computed():
     data = sample_asia()
     assert learn(data, posterior_share=False).posterior_share is None
-    assert "they hold was not computed (posterior_share=True does" in learn(data, posterior_share=False).summary()
+    assert "of all networks was not computed (posterior_share=True does" in learn(data, posterior_share=False).summary()
     share = learn(data).posterior_share
     assert learn(data, posterior_share=True).posterior_share == share
     assert k_best_networks(data, 35).posterior_share == pytest.approx(share, rel=1e-12)

@@ -464,7 +464,7 @@ def test_a_known_share_of_the_posterior_is_told(tmp_path, asia_result):
     assert "They hold 83.4 % of the posterior probability of all networks." in page
     assert "<dd>83.4 %</dd>" in page
     page = learning_page_of(replace(known, log_total_mass=None), tmp_path / "page.html")
-    assert "of the posterior probability of all networks they hold was not computed" in page
+    assert "Their share of the posterior probability of all networks was not computed" in page
     assert "of the posterior probability</dt>" not in page
 
 

@@ -172,12 +172,13 @@ class CredibleSet:
         table = self.score_table
         among = " that obey the constraints" if table.provenance.get("constraints") else ""
         among = " made of the parent sets given" if table.epsilon is None else among
-        they = "it holds" if self.n_networks == 1 else "they hold"
+        is_single = self.n_networks == 1
         if self.posterior_share is None:
+            whose = "Its" if is_single else "Their"
             how = " (posterior_share=True does, for up to 24 variables)" if len(self.names) <= 24 else ""
-            return f"Which share of the posterior probability of all networks{among} {they} was not computed{how}."
-        share = _percent(self.posterior_share)
-        return f"{they.capitalize()} {share} of the posterior probability of all networks{among}."
+            return f"{whose} share of the posterior probability of all networks{among} was not computed{how}."
+        who, share = "It holds" if is_single else "They hold", _percent(self.posterior_share)
+        return f"{who} {share} of the posterior probability of all networks{among}."
 
     @property
     def grouping(self) -> str:

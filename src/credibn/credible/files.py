@@ -41,11 +41,7 @@ _COLUMNS = {
     "sizes": np.uint64,
     "class_of": np.int64,
 }
-_FACTS = (
-    "names",
-    "score_provenance",
-    "by_class",
-    "size_words",
+_OF_THE_SET = (
     "optimal_score",
     "epsilon",
     "complete",
@@ -57,6 +53,7 @@ _FACTS = (
     "settings",
     "provenance",
 )
+_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET)
 _OF_OLD_VERSIONS = ("engine", "timings", "statistics")
 
 
@@ -72,23 +69,17 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         "sizes": structures.sizes,
         "class_of": np.zeros(0, dtype=np.int64) if structures.class_of is None else structures.class_of,
     }
-    bound = credible.unexplored_bound
-    facts = {
+    facts: dict[str, Any] = {
         "names": table.names,
         "score_provenance": dict(table.provenance),
         "by_class": structures.class_of is None,
         "size_words": structures.sizes.shape[1],
-        "optimal_score": credible.optimal_score,
-        "epsilon": credible.epsilon,
-        "complete": credible.complete,
-        "stopped_because": credible.stopped_because,
-        "unexplored_bound": "unbounded" if bound == math.inf else bound,
-        "n_requested": credible.n_requested,
-        "n_tied_at_boundary": credible.n_tied_at_boundary,
-        "log_total_mass": credible.log_total_mass,
-        "settings": dict(credible.settings),
-        "provenance": dict(credible.provenance),
     }
+    for name in _OF_THE_SET:
+        value = getattr(credible, name)
+        facts[name] = dict(value) if isinstance(value, Mapping) else value
+    if credible.unexplored_bound == math.inf:
+        facts["unexplored_bound"] = "unbounded"
     schema = _schema().with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
@@ -236,7 +227,7 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
         score_table=table,
         structures=structures,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
-        **{name: facts[name] for name in _FACTS[4:] if name != "unexplored_bound"},
+        **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
         **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )
     if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:

@@ -23,24 +23,12 @@ _BATCH = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Structures:
-    """Networks or classes, the best first.
+    """Networks or classes, the best first."""
 
-    Attributes
-    ----------
-    choices : ndarray of uint32, shape (k, n)
-        Position of each node's parent set among its candidates.
-    scores : ndarray of float64, shape (k,)
-        Log scores, never rising.
-    sizes : ndarray of uint64, shape (k, size_words)
-        The number of members of each class, the least significant word first; no words for single networks.
-    class_of : ndarray of int64, shape (k,), or None
-        The number of the class of each network; None where the structures are classes.
-    """
-
-    choices: NDArray[np.uint32]
-    scores: NDArray[np.float64]
-    sizes: NDArray[np.uint64]
-    class_of: NDArray[np.int64] | None
+    choices: NDArray[np.uint32]  # shape (k, n): the position of each node's parent set among its candidates
+    scores: NDArray[np.float64]  # log scores, never rising
+    sizes: NDArray[np.uint64]  # shape (k, words): members of each class, low word first; no words for networks
+    class_of: NDArray[np.int64] | None  # the number of each network's class; None where the structures are classes
 
     def __post_init__(self) -> None:
         for array in (self.choices, self.scores, self.sizes, self.class_of):
@@ -128,7 +116,7 @@ def choices_of(table: ScoreTable, masks: NDArray[np.uint64]) -> NDArray[np.uint3
         at = np.searchsorted(candidates, wanted[:, node], sorter=order)
         position = order[np.minimum(at, len(order) - 1)]
         if (candidates[position] != wanted[:, node]).any():
-            raise KeyError(f"a parent set of {table.names[node]!r} is no candidate")
+            raise KeyError(f"a parent set of {table.names[node]!r} is not a candidate")
         found[:, node] = position
     return found
 

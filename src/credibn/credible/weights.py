@@ -28,15 +28,7 @@ _MOST_LISTED = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class WeightedStructures:
-    """Classes or networks with their weights, which sum to 1.
-
-    Attributes
-    ----------
-    structures : Structures
-        Those of a credible set, or its networks one by one where a prior tells members of a class apart.
-    weights : ndarray of float64
-        One for each structure.
-    """
+    """The structures of a credible set, or its networks one by one, with their weights, which sum to 1."""
 
     structures: Structures
     weights: NDArray[np.float64]

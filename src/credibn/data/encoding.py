@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
 import numpy as np
+from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from credibn.data.dataset import Dataset
@@ -22,7 +22,7 @@ _FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
 
 
 def column_kinds(
-    connection: duckdb.DuckDBPyConnection, source: Source, options: ReadOptions, variables: Sequence[int]
+    connection: Connection, source: Source, options: ReadOptions, variables: Sequence[int]
 ) -> dict[int, str]:
     """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
 
@@ -53,12 +53,7 @@ def _kind(type_id: str, is_declared: bool) -> str:
 
 
 def encode_column(
-    connection: duckdb.DuckDBPyConnection,
-    source: Source,
-    options: ReadOptions,
-    position: int,
-    kind: str,
-    keeps_missing: bool,
+    connection: Connection, source: Source, options: ReadOptions, position: int, kind: str, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
     """Return one column as it goes into the Dataset, and a note for the caller."""
     name, column = source.names[position], f"c{position}"
@@ -79,12 +74,7 @@ def encode_column(
 
 
 def _discretised(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    column: str,
-    kind: str,
-    rule: BinRule,
-    keeps_missing: bool,
+    connection: Connection, name: str, column: str, kind: str, rule: BinRule, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
@@ -106,13 +96,11 @@ def _discretised(
     return dataclasses.replace(coded, bin_edges=edges), f"column {name!r} {note}" if note else None
 
 
-def _continuous(
-    connection: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, keeps_missing: bool
-) -> CodedColumn:
+def _continuous(connection: Connection, name: str, column: str, kind: str, keeps_missing: bool) -> CodedColumn:
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
             f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
-            "no number; pass columns='mixed' to keep it as categories, or recode it"
+            "not a number; pass columns='mixed' to keep it as categories, or recode it"
         )
     if keeps_missing:
         raise DataError(
@@ -123,14 +111,14 @@ def _continuous(
     return CodedColumn(f"{column}::DOUBLE + 0.0")
 
 
-def _example(connection: duckdb.DuckDBPyConnection, column: str) -> str:
+def _example(connection: Connection, column: str) -> str:
     found = connection.execute(
         f"SELECT min({column}::VARCHAR) FROM {TABLE} WHERE TRY_CAST({column}::VARCHAR AS DOUBLE) IS NULL"
     ).fetchone()
     return "categories" if not found or found[0] is None else f"{found[0]!r}"
 
 
-def _check_finite(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> None:
+def _check_finite(connection: Connection, name: str, column: str) -> None:
     found = connection.execute(
         f"SELECT sum(n), min({column}::VARCHAR) FROM {TABLE} WHERE NOT isfinite({column}::DOUBLE)"
     ).fetchone()
@@ -141,9 +129,7 @@ def _check_finite(connection: duckdb.DuckDBPyConnection, name: str, column: str)
         )
 
 
-def fetch_dataset(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], columns: Sequence[CodedColumn]
-) -> Dataset:
+def fetch_dataset(connection: Connection, names: Sequence[str], columns: Sequence[CodedColumn]) -> Dataset:
     """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted."""
     selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(columns))
     arrays = _fetch_arrays(
@@ -161,7 +147,7 @@ def fetch_dataset(
     )
 
 
-def _fetch_arrays(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[Any]]:
+def _fetch_arrays(connection: Connection, query: str) -> dict[str, NDArray[Any]]:
     arrays = connection.execute(query).fetchnumpy()
     assert not any(np.ma.is_masked(array) for array in arrays.values()), "NULL where each row has a value"
     return {name: np.asarray(array) for name, array in arrays.items()}

@@ -205,7 +205,7 @@ class _HeaderLines(Iterator[str]):
         line = self._text.readline(self._left + 1)
         self._left -= len(line)
         if self._left < 0:
-            raise csv.Error(f"it is longer than {_LONGEST_LINE:,} letters")
+            raise csv.Error(f"it is longer than {_LONGEST_LINE:,} characters")
         if not line:
             raise StopIteration
         self.last = line

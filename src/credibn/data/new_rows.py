@@ -33,27 +33,13 @@ _SHOWN_STATES = 10
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows in their order, encoded with the states of a model; made by `read_rows`.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables of the model, in its order.
-    states : tuple
-        For each variable its state labels in code order, or None for a continuous one.
-    columns : tuple of ndarray
-        One read-only array for each variable: int64 codes, -1 where missing, or float64, NaN where missing.
-    is_given : tuple of bool
-        Whether the table has a column of this name; where not, all its values are missing.
-    index : pandas.Index or None
-        The row labels, where the table is a pandas DataFrame.
-    """
+    """Rows in their order, encoded with the states of a model; made by `read_rows`."""
 
     names: tuple[str, ...]
-    states: tuple[tuple[object, ...] | None, ...]
-    columns: tuple[NDArray[Any], ...]
-    is_given: tuple[bool, ...]
-    index: Any = None
+    states: tuple[tuple[object, ...] | None, ...]  # labels in code order; None for a continuous variable
+    columns: tuple[NDArray[Any], ...]  # int64 codes, -1 where missing, or float64, NaN where missing
+    is_given: tuple[bool, ...]  # whether the table has the column; where not, all its values are missing
+    index: Any = None  # the index of a pandas DataFrame
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -244,7 +230,7 @@ class _Column:
             number = np.nan if self._is_missing(value) else self._number(value)
             if number is None or np.isinf(number):
                 raise DataError(
-                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is no finite number, and the "
+                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is not a finite number, and the "
                     f"column is {how}: correct it, or make it missing"
                 )
             numbers[at] = number

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
+from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
@@ -25,11 +25,7 @@ _FIRST_DAY, _DAY_AFTER_LAST = "0001-01-01", "10000-01-01"
 
 
 def reduce_rows(
-    connection: duckdb.DuckDBPyConnection,
-    source: Source,
-    variables: Sequence[int],
-    weights: int | None,
-    missing_values: Sequence[str],
+    connection: Connection, source: Source, variables: Sequence[int], weights: int | None, missing_values: Sequence[str]
 ) -> None:
     """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``."""
     kinds = source.relation.types
@@ -95,9 +91,7 @@ def _within(name: str, column: str, first: str, end: str) -> str:
     return f"CASE WHEN {is_known} THEN {column} ELSE error({message}) END"
 
 
-def _blank_missing_texts(
-    connection: duckdb.DuckDBPyConnection, variables: Sequence[int], missing_values: Sequence[str]
-) -> None:
+def _blank_missing_texts(connection: Connection, variables: Sequence[int], missing_values: Sequence[str]) -> None:
     # On the distinct rows: inside the grouping query it is slower, most of all for wide tables.
     # Rows that become equal are merged at the end.
     types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
@@ -137,17 +131,17 @@ def _counts(count: str | None, is_weighted: bool) -> str:
     )
 
 
-def _check_weights(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def _check_weights(connection: Connection, name: str) -> None:
     n_refused, example = _one_row(connection, f"SELECT sum(n_refused), min(refused) FROM {TABLE}")
     if n_refused:
         raise DataError(
-            f"weights column {name!r} has {n_refused:,} row(s) that are no count, for example {example}: "
+            f"weights column {name!r} has {n_refused:,} row(s) that are not counts, for example {example}: "
             "each weight must be a whole number of at least 1; drop rows with weight 0, scale fractions up"
         )
 
 
 def resolve_missing(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], variables: Sequence[int], missing: str
+    connection: Connection, names: Sequence[str], variables: Sequence[int], missing: str
 ) -> tuple[frozenset[int], str | None]:
     """Refuse, drop or keep missing values; return the columns that keep some, and a note on dropped rows."""
     # Not by FILTER, which copies every column of the table for each one that is counted.
@@ -174,7 +168,7 @@ def resolve_missing(
     return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
 
 
-def _one_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
+def _one_row(connection: Connection, query: str) -> tuple[int, ...]:
     row: tuple[int, ...] | None = connection.execute(query).fetchone()
     assert row is not None, "an aggregate gives one row"
     return row

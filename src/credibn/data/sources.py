@@ -19,6 +19,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from duckdb import DuckDBPyConnection as Connection
 
 from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 from credibn.data.files import scan_files, shorten
@@ -41,36 +42,16 @@ _MOST_COLUMNS = 4096
 
 @dataclass(frozen=True)
 class Source:
-    """A table to be read.
+    """A table to be read."""
 
-    Attributes
-    ----------
-    relation : duckdb.DuckDBPyRelation
-        Columns ``c0, c1, ...``; a declared column holds codes into its states.
-    names : tuple of str
-        The columns' names.
-    declared : tuple
-        For each column the states that its type declares, or None.
-    is_text_file : bool
-        Whether the values come from a CSV or TSV file, where numbers are text too.
-    is_foreign : bool
-        Whether the relation belongs to the caller's own connection.
-    count : str or None
-        A column of the relation that holds how many rows of the table each row stands for; None: one each.
-    fetch : callable
-        Fills the relation with its rows; to be called once, when the options are known to be right.
-    where : str
-        What to call the table in a message: its path, if it is a file.
-    """
-
-    relation: duckdb.DuckDBPyRelation
+    relation: duckdb.DuckDBPyRelation  # columns c0, c1, ...; a declared column holds codes into its states
     names: tuple[str, ...]
-    declared: tuple[tuple[object, ...] | None, ...]
-    is_text_file: bool = False
-    is_foreign: bool = False
-    count: str | None = None
-    fetch: Callable[[], None] = lambda: None
-    where: str = "the table"
+    declared: tuple[tuple[object, ...] | None, ...]  # the states that the type of each column declares
+    is_text_file: bool = False  # CSV or TSV, where numbers are text too
+    is_foreign: bool = False  # the relation belongs to the caller's own connection
+    count: str | None = None  # the column with the number of rows that each row stands for; None: one each
+    fetch: Callable[[], None] = lambda: None  # fills the relation; called once, when the options are checked
+    where: str = "the table"  # its name in messages: the path of a file
 
 
 @contextlib.contextmanager
@@ -99,7 +80,7 @@ def reading_until(deadline: float | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None) -> Iterator[None]:
+def _interrupting(connection: Connection, deadline: float | None) -> Iterator[None]:
     """Interrupt the queries of a connection once the time is over, from another thread: a query cannot be asked."""
     if deadline is None or math.isinf(deadline):
         yield
@@ -122,7 +103,7 @@ def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None)
 
 
 @contextlib.contextmanager
-def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
+def workspace() -> Iterator[Connection]:
     """Open a private database in memory that spills to a folder of its own, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
         connection = _connect(folder)
@@ -145,7 +126,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
             connection.close()
 
 
-def _connect(folder: str) -> duckdb.DuckDBPyConnection:
+def _connect(folder: str) -> Connection:
     """Open a database that takes no more memory and threads than there is room for, and reads local files only."""
     config: dict[str, Any] = {
         "temp_directory": folder,
@@ -169,7 +150,7 @@ def _n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
+def open_source(data: object, connection: Connection) -> Source:
     """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):
         scan = scan_files(data)
@@ -214,7 +195,7 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     return Source(relation.project(", ".join(parts)), names, tuple(declared), is_foreign=True)
 
 
-def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
+def _from_ibis(table: Any, connection: Connection) -> Source:
     names = table_names(table)
     _check_names(names)
     relation = duckdb_relation(table)
@@ -243,8 +224,8 @@ def _check_names(names: Sequence[str]) -> None:
             )
         if len(name) > _LONGEST_NAME:
             raise DataError(
-                f"column {position + 1} has a name of {len(name):,} letters, {name[:40]!r}...: give it one of at most "
-                f"{_LONGEST_NAME:,}"
+                f"column {position + 1} has a name of {len(name):,} characters, {name[:40]!r}...: give it one of at "
+                f"most {_LONGEST_NAME:,}"
             )
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
+from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.dataset import code_type
 from credibn.data.files import sql_text
@@ -40,9 +40,7 @@ def natural_order(labels: Sequence[Any]) -> list[Any]:
     return sorted(labels)
 
 
-def code_observed(
-    connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int, keeps_missing: bool
-) -> CodedColumn:
+def code_observed(connection: Connection, name: str, column: str, max_states: int, keeps_missing: bool) -> CodedColumn:
     """Return a column whose states are the values seen in the data."""
     texts = _observed(connection, name, column, max_states)
     states = natural_order(list(texts))
@@ -51,7 +49,7 @@ def code_observed(
 
 
 def code_declared(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     name: str,
     column: str,
     states: Sequence[object],
@@ -86,7 +84,7 @@ def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool)
     return CodedColumn(f"CAST({code} AS {integer})", labels)
 
 
-def _observed(connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int) -> dict[Any, str]:
+def _observed(connection: Connection, name: str, column: str, max_states: int) -> dict[Any, str]:
     """Return each value seen in the column with its text in DuckDB."""
     seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
     rows = connection.execute(
@@ -138,7 +136,9 @@ def check_declared(name: str, declared: Sequence[object]) -> tuple[object, ...]:
     try:
         n_unique = len(set(states))
     except TypeError:
-        raise OptionError(f"state_names[{name!r}] holds a state that is no plain label: {states!r}") from None
+        raise OptionError(
+            f"state_names[{name!r}] holds {states!r}: each state must be text, a number, a boolean or a date"
+        ) from None
     if not states or n_unique < len(states) or None in states:
         raise OptionError(
             f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and leave None out "

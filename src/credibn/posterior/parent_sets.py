@@ -28,24 +28,12 @@ _SETS_AT_ONCE = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class ParentSetProbabilities:
-    """The probability of each parent set of each node; those not listed have probability 0.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in order.
-    nodes : ndarray of int64, shape (m,)
-        The node that each parent set belongs to.
-    masks : ndarray of uint64, shape (m, ceil(n / 64))
-        The parent sets, as bit masks.
-    probabilities : ndarray of float64, shape (m,)
-        Those of one node sum to 1.
-    """
+    """The probability of each parent set of each node; those not listed have probability 0."""
 
     names: tuple[str, ...]
-    nodes: NDArray[np.int64]
-    masks: NDArray[np.uint64]
-    probabilities: NDArray[np.float64]
+    nodes: NDArray[np.int64]  # the node that each of the m parent sets belongs to
+    masks: NDArray[np.uint64]  # shape (m, ceil(n / 64)): the parent sets, as bit masks
+    probabilities: NDArray[np.float64]  # those of one node sum to 1
 
     def __post_init__(self) -> None:
         for array in (self.nodes, self.masks, self.probabilities):

@@ -79,7 +79,7 @@ def write_learning_page(
     # Last, because they take all the time that is left.
     averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
     among = None if averaged is result else part_named(averaged)
-    pairs = pairs_of(averaged)
+    pairs, (v_structures, n_more_v_structures) = pairs_of(averaged), _v_structures(averaged)
     write_page(
         "learning_page.html.j2",
         path,
@@ -100,7 +100,8 @@ def write_learning_page(
         n_classes=result.n_classes,
         classes=classes,
         best_edges=edges_text(result.classes()[0].cpdag) if classes else "",
-        v_structures=_v_structures(averaged),
+        v_structures=v_structures,
+        n_more_v_structures=n_more_v_structures,
         parent_sets=_parent_sets(averaged),
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
@@ -148,12 +149,7 @@ def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> 
             for pair in listed
         ],
         "classes": [
-            {
-                "words": line.words,
-                "directed": line.directed,
-                "undirected": line.undirected,
-            }
-            for line in classes
+            {"words": line.words, "directed": line.directed, "undirected": line.undirected} for line in classes
         ],
     }
 
@@ -192,19 +188,10 @@ def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
     return _HeatMap(tuple(result.names[v] for v in joined), rows, alone, size)
 
 
-@dataclass(frozen=True)
-class _PairLine:
-    """A pair, with each of its probabilities as a number to sort by and as text."""
-
-    first: str
-    second: str
-    cells: tuple[tuple[str, str], ...]
-
-
-def _pair_line(names: tuple[str, ...], pair: Pair) -> _PairLine:
+def _pair_line(names: tuple[str, ...], pair: Pair) -> tuple[str, str, list[tuple[str, str]]]:
+    """Return the names, and each probability as a number to sort by and as text."""
     numbers = (pair.joined, pair.forward, pair.backward, pair.reversible)
-    cells = tuple((f"{number:.6f}", share(number)) for number in numbers)
-    return _PairLine(names[pair.first], names[pair.second], cells)
+    return names[pair.first], names[pair.second], [(f"{number:.6f}", share(number)) for number in numbers]
 
 
 def _omitted(n_pairs: int, among: str) -> str:
@@ -214,22 +201,16 @@ def _omitted(n_pairs: int, among: str) -> str:
     return f"{plural(n_more, 'more pair')} with less weight {'is' if n_more == 1 else 'are'} not listed."
 
 
-@dataclass(frozen=True)
-class _VStructures:
-    lines: tuple[tuple[str, str], ...]
-    n_more: int
-
-
-def _v_structures(result: CredibleSet) -> _VStructures:
+def _v_structures(result: CredibleSet) -> tuple[list[tuple[str, str]], int]:
+    """Return the most probable v-structures, and how many more there are."""
     if not len(result.structures):
-        return _VStructures((), 0)
+        return [], 0
     frame = result.v_structure_probabilities()
-    shown = frame.head(_V_STRUCTURES_SHOWN)
-    lines = tuple(
+    lines = [
         (f"{first} → {child} ← {second}", share(_but_for_rounding(float(probability))))
-        for first, child, second, probability in shown.itertuples(index=False)
-    )
-    return _VStructures(lines, len(frame) - len(lines))
+        for first, child, second, probability in frame.head(_V_STRUCTURES_SHOWN).itertuples(index=False)
+    ]
+    return lines, len(frame) - len(lines)
 
 
 def _parent_sets(result: CredibleSet) -> list[tuple[str, list[tuple[str, str]], int]]:

@@ -14,26 +14,15 @@ from credibn.scores.table import parent_positions
 
 @dataclass(frozen=True)
 class Pair:
-    """Two variables that some network joins, by position, with the weight of the networks that do.
-
-    Attributes
-    ----------
-    first, second : int
-    joined, forward, backward : float
-        The probability of an edge between them, of first -> second and of second -> first.
-    reversible : float
-        The part of `joined` in which members of the same class differ on the direction: observations cannot decide.
-    is_in_all : bool
-        Whether every network of the set joins them.
-    """
+    """Two variables that some network joins, by position, with the probability of an edge between them."""
 
     first: int
     second: int
     joined: float
-    forward: float
+    forward: float  # first -> second
     backward: float
-    reversible: float
-    is_in_all: bool
+    reversible: float  # the part of `joined` in which members of a class differ on the direction
+    is_in_all: bool  # every network of the set joins them
 
     @property
     def has_one_direction(self) -> bool:

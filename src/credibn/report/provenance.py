@@ -37,9 +37,9 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
         lines.append(("Seconds", "; ".join(f"{stage}: {taken:.3f}" for stage, taken in result.timings.items())))
     given = {name: value for name, value in result.settings.items() if value is not None}
     if result.statistics:
-        lines.append(("Counted by the engine", as_text(dict(result.statistics))))
+        lines.append(("Search statistics", as_text(dict(result.statistics))))
     lines += [
-        ("Options given or by default", as_text(given) or "unknown"),
+        ("Options", as_text(given) or "unknown"),
         ("Version of credibn", str(result.provenance.get("version", "unknown"))),
     ]
     return lines
