@@ -21,7 +21,6 @@ from credibn.posterior.parent_sets import ParentSetProbabilities
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
     from networkx import DiGraph
 
-
 _ROUNDING = 1e-12  # of sums of probabilities
 
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # these take a while to import: only those who ask for a grap
     from networkx import DiGraph
     from pandas import DataFrame
 
-
 STOP_REASONS = ("time_limit", "max_networks", "max_classes", "memory_limit", "interrupted", "score_table")
 """Why a set is not complete; "score_table": the scores given do not reach far enough for the k best."""
 _GRAPHS_PER_BATCH = 256

@@ -24,7 +24,6 @@ from credibn.scores import ScoreTable
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
     from networkx import DiGraph
 
-
 _BATCH = 1 << 14
 
 

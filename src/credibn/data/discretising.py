@@ -95,7 +95,7 @@ def bin_edges(
         edges = sorted({edge for edge in widths if low < edge <= high})
         n_seen = np.unique(np.searchsorted(edges, values, side="right")).size
         n_empty = len(edges) + 1 - n_seen
-        note = f"has {n_empty} empty bin(s) of equal width, kept as unobserved states" if n_empty else None
+        note = f"has {n_empty} empty bin(s) of equal width, which stay as unobserved states" if n_empty else None
         return tuple(edges), note
     if rule.method == "mean":
         fractions = counts / counts.sum()

@@ -18,7 +18,6 @@ from credibn.errors import DataError
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-
 _PLAIN = (bool, int, float, str, datetime.date, datetime.time)
 
 

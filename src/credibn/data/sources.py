@@ -19,7 +19,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from duckdb import DuckDBPyConnection as Connection
 
 from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 from credibn.data.files import scan_files, shorten
@@ -80,7 +79,7 @@ def reading_until(deadline: float | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _interrupting(connection: Connection, deadline: float | None) -> Iterator[None]:
+def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None) -> Iterator[None]:
     """Interrupt the queries of a connection once the time is over, from another thread: a query cannot be asked."""
     if deadline is None or math.isinf(deadline):
         yield
@@ -103,8 +102,18 @@ def _interrupting(connection: Connection, deadline: float | None) -> Iterator[No
 
 
 @contextlib.contextmanager
-def workspace() -> Iterator[Connection]:
-    """Open a private database in memory that spills to a folder of its own, removed at the end."""
+def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a private database in memory that spills to a folder of its own, removed at the end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also for a Ctrl-C that DuckDB received in the middle of a query.
+    TimeLimitError
+        When the time of `reading_until` is over.
+    TooLargeError
+        When a query does not fit into memory.
+    """
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
         connection = _connect(folder)
         try:
@@ -126,7 +135,7 @@ def workspace() -> Iterator[Connection]:
             connection.close()
 
 
-def _connect(folder: str) -> Connection:
+def _connect(folder: str) -> duckdb.DuckDBPyConnection:
     """Open a database that takes no more memory and threads than there is room for, and reads local files only."""
     config: dict[str, Any] = {
         "temp_directory": folder,
@@ -150,7 +159,7 @@ def _n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def open_source(data: object, connection: Connection) -> Source:
+def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
     """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):
         scan = scan_files(data)
@@ -195,7 +204,7 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
     return Source(relation.project(", ".join(parts)), names, tuple(declared), is_foreign=True)
 
 
-def _from_ibis(table: Any, connection: Connection) -> Source:
+def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
     names = table_names(table)
     _check_names(names)
     relation = duckdb_relation(table)

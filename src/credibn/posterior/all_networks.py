@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
-from credibn._base.text import byte_text
+from credibn._base.text import byte_text, plural
 from credibn._run.memory import usable_bytes
 from credibn.errors import OptionError, TooLargeError
 from credibn.posterior.parent_sets import ParentSetProbabilities, pair_frame, rounding_of_edges
@@ -32,7 +32,6 @@ from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
-
 
 MOST_VARIABLES = 24
 """The most variables with a possible edge: 3^24 steps take some minutes."""
@@ -136,8 +135,7 @@ class Posterior:
         return self.parent_sets
 
     def __repr__(self) -> str:
-        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
-        return f"Posterior({variables}, log mass {self.log_mass:.6f})"
+        return f"Posterior({plural(self.n_variables, 'variable')}, log mass {self.log_mass:.6f})"
 
     def _repr_html_(self) -> str:
         from credibn.report.notebook import posterior_html

@@ -22,7 +22,6 @@ from credibn.scores.table import parent_positions
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-
 _SETS_AT_ONCE = 1 << 12
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 _Shown = TypeVar("_Shown")
 
 BAYES_FACTORS = (3, 20, 150)

@@ -11,6 +11,7 @@ from html import escape
 
 import numpy as np
 
+from credibn._base.text import plural
 from credibn.credible import CredibleClass, CredibleSet
 from credibn.graphs import CPDAG
 from credibn.models import AveragedModel, BayesianNetwork
@@ -52,7 +53,7 @@ def class_html(one: CredibleClass) -> str:
 
 def cpdag_html(cpdag: CPDAG) -> str:
     """Return the graph drawn, or its edges in a table where it has too many nodes."""
-    nodes = "1 node" if len(cpdag.names) == 1 else f"{len(cpdag.names)} nodes"
+    nodes = plural(len(cpdag.names), "node")
     title = f"CPDAG of {nodes}; edges with a direction: {len(cpdag.directed)}, without: {len(cpdag.undirected)}"
     drawing = graph_svg(cpdag.names, cpdag.directed, cpdag.undirected, title)
     return _block(_paragraph(title), drawing or _table(["edge"], [[edge] for edge in cpdag.edges_as_text]))
@@ -61,7 +62,7 @@ def cpdag_html(cpdag: CPDAG) -> str:
 def posterior_html(posterior: Posterior) -> str:
     """Return the log mass, and the most probable edges where probabilities were computed."""
     n = posterior.n_variables
-    variables = "1 variable" if n == 1 else f"{n} variables"
+    variables = plural(n, "variable")
     title = _paragraph(f"The posterior of all networks over {variables}, log mass {posterior.log_mass:.6f}")
     if posterior.parent_sets is None:
         return _block(title)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.scores.table import parent_positions
 
@@ -68,16 +69,15 @@ def agreement_sentence(result: CredibleSet, pairs: list[Pair]) -> str:
     if result.n_networks == 0:
         return ""
     if result.n_networks == 1:
-        return "It has no edge." if not shared else f"It has {len(shared):,} edge{'s' if len(shared) > 1 else ''}."
+        return f"It has {plural(len(shared), 'edge')}." if shared else "It has no edge."
     if not shared:
         return "No edge is in all of them."
-    if len(shared) == 1:
-        direction = "its direction differs from network to network" if n_open else "always in the same direction"
-        return f"1 edge is in all of them; {direction}." if n_open else f"1 edge is in all of them, {direction}."
-    found = f"{len(shared):,} edges are in all of them"
+    is_single = len(shared) == 1
+    found = f"{plural(len(shared), 'edge')} {'is' if is_single else 'are'} in all of them"
     if not n_open:
         return f"{found}, always in the same direction."
     if n_open == len(shared):
-        return f"{found}; their directions differ from network to network."
+        differ = "its direction differs" if is_single else "their directions differ"
+        return f"{found}; {differ} from network to network."
     have = "1 has" if n_open == 1 else f"{n_open:,} have"
     return f"{found}; {have} an undecided direction, which differs from network to network."
