@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.runs import data_folder, in_own_process, peak_memory_mb
 from credibn import CredibleSet, learn
-from credibn.credible.rows import is_acyclic
+from credibn.credible.structures import is_acyclic
 from credibn.errors import CredibnWarning, TimeLimitError, TooLargeError
 from credibn.search import tolerance_of
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credibn import CredibleSet
-from credibn.credible.rows import cpdag_batches
+from credibn.credible.structures import cpdag_batches
 from credibn.errors import TooLargeError
 from credibn.graphs import class_size
 
@@ -54,14 +54,14 @@ def count_collider_patterns(credible_set: CredibleSet, *, most_rows: int = 1_000
 
     Raises `TooLargeError` when more than 252 variables are joined by undirected edges other than a tree.
     """
-    if len(credible_set.rows) > most_rows:
+    if len(credible_set.structures) > most_rows:
         return None
-    return _count_by_class(credible_set) if credible_set.rows.class_of is None else _count_listed(credible_set)
+    return _count_by_class(credible_set) if credible_set.structures.class_of is None else _count_listed(credible_set)
 
 
 def _count_listed(credible_set: CredibleSet) -> int:
     """Compare networks by class, which tells the skeleton, and by parent sets, those of less than two taken as one."""
-    table, rows = credible_set.score_table, credible_set.rows
+    table, rows = credible_set.score_table, credible_set.structures
     assert rows.class_of is not None
     n_parents = np.unpackbits(table.masks.view(np.uint8), axis=1).sum(axis=1)
     has_collider = n_parents[table.offsets[:-1] + rows.choices.astype(np.int64)] >= 2
@@ -71,7 +71,7 @@ def _count_listed(credible_set: CredibleSet) -> int:
 
 def _count_by_class(credible_set: CredibleSet) -> int:
     """Sum over classes: of each component without compelled parents, patterns instead of orientations."""
-    rows, n_networks, number = credible_set.rows, Counter[bytes](), 0
+    rows, n_networks, number = credible_set.structures, Counter[bytes](), 0
     for compelled, undirected in cpdag_batches(credible_set.score_table, rows):
         free = np.where(compelled.any(axis=2, keepdims=True), np.uint64(0), undirected)
         for graph in free:

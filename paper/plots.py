@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from credibn._base.atomic import replacing
-from credibn.credible.figures import (
+from credibn.report.figures import (
     ALERT,
     BAYES_FACTORS,
     INK,

@@ -86,7 +86,7 @@ def count_credible(
 ) -> Answer:
     """Count the credible networks, their classes and, where these are at most `most_rows`, their collider patterns."""
     found = search(learn, data, deadline, progress, **options)
-    highest, certain = found.optimal_score, found.rows
+    highest, certain = found.optimal_score, found.structures
     if not found.is_optimum_proven and found.unexplored_bound is not None:
         highest = found.unexplored_bound  # only what is credible even if the optimum is as high as this is certain
         certain = certain.first(int(np.count_nonzero(certain.scores >= highest - found.epsilon)))

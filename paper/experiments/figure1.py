@@ -55,7 +55,7 @@ _TASKS = [DeviationsTask(name) for name in printed_names("table3")]
 
 def _steps(found: CredibleSet) -> list[list[float]]:
     """Return [first k, last k, deviation] for each score, the best first."""
-    rows = found.rows
+    rows = found.structures
     steps = list[list[float]]()
     last = 0
     for row, score in enumerate(rows.scores.tolist()):

@@ -523,7 +523,7 @@ def test_bad_options_are_refused():
 
 def test_an_empty_set_has_no_average():
     full = small_set()
-    empty = replace(full, rows=full.rows.first(0))
+    empty = replace(full, structures=full.rows.first(0))
     for average in ("edge_probabilities", "ancestor_probabilities", "pair_probabilities", "most_probable_class"):
         with pytest.raises(OptionError, match="the set holds no network"):
             getattr(empty, average)()

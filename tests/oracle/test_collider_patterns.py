@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 import strategies
 from credibn import CredibleSet, EdgeLogOdds, ScoreTable, learn
-from credibn.credible.rows import Rows, choices_of
+from credibn.credible.structures import Structures, choices_of
 from credibn.errors import TooLargeError
 from credibn.graphs import class_members, class_size, parent_masks
 from networks import dag_of
@@ -59,7 +59,7 @@ def one_class(graph, members):
     size = class_size(graph)
     sizes = np.array([[size >> 64 * k & (1 << 64) - 1 for k in range(40)]], dtype=np.uint64)
     chosen = choices_of(table, parent_masks(graph, names)[np.newaxis])
-    return CredibleSet(table, Rows(chosen, np.zeros(1), sizes, None), 0.0, 0.0, True, "made up")
+    return CredibleSet(table, Structures(chosen, np.zeros(1), sizes, None), 0.0, 0.0, True, "made up")
 
 
 def random_network(rng, n, width, n_colliders):

@@ -431,7 +431,7 @@ def test_options_out_of_range():
         average_models(found, data, method="mle")
     with pytest.raises(OptionError, match="give the CredibleSet"):
         average_models(data, data)
-    empty = dataclasses.replace(found, rows=found.rows.first(0))
+    empty = dataclasses.replace(found, structures=found.rows.first(0))
     with pytest.raises(OptionError, match="empty"):
         average_models(empty, data)
 

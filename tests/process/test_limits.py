@@ -20,7 +20,7 @@ from credibn._run import memory
 from credibn._run.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
 from credibn._run.tally import FINISHING
 from credibn._run.watch import Watch
-from credibn.credible.rows import Rows, group, masks_of
+from credibn.credible.structures import Structures, group, masks_of
 from credibn.data.sources import reading_until, workspace
 from credibn.errors import TimeLimitError, TooLargeError
 from credibn.report.learning_page import write_learning_page
@@ -227,7 +227,7 @@ def test_logarithms_of_sizes_of_several_words():
     numbers = [1, 2, 2**63, 2**64 - 1, 2**64, 2**64 + 2**60, 3**200, math.factorial(60), 7]
     sizes = np.array([[n >> 64 * k & (2**64 - 1) for k in range(5)] for n in numbers], dtype=np.uint64)
     k = len(numbers)
-    rows = Rows(np.zeros((k, 1), dtype=np.uint32), np.zeros(k), sizes, None)
+    rows = Structures(np.zeros((k, 1), dtype=np.uint32), np.zeros(k), sizes, None)
     assert rows.log_sizes == pytest.approx([math.log(n) for n in numbers], rel=1e-15, abs=1e-300)
     assert len(rows.first(0).log_sizes) == 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from credibn import CredibleSet, learn, read_data
-from credibn.credible.rows import group
+from credibn.credible.structures import group
 from credibn.examples import sample_asia
 from credibn.report import write_learning_page
 from credibn.scores import ScoreTable
@@ -48,7 +48,7 @@ def pages(tmp_path_factory):
     write_learning_page(found, folder / "few.html", few)
     write_learning_page(many_variables(), folder / "many.html")
     nothing = replace(
-        found, rows=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
+        found, structures=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
     )
     write_learning_page(nothing, folder / "nothing.html", few)
     return folder

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn import CPDAG, CredibleSet, ScoreTable, _core, learn
-from credibn.credible.rows import (
-    Rows,
+from credibn.credible.structures import (
+    Structures,
     best_classes,
     best_networks,
     choices_of,
@@ -49,7 +49,7 @@ def class_rows(table, choices):
     masks = masks_of(table, choices)
     sizes = _core.class_forms(masks, np.arange(table.n_variables))[3]
     scores = np.array([table.network_score(parents_of(table, row)) for row in masks])
-    return Rows(choices, scores, sizes, None)
+    return Structures(choices, scores, sizes, None)
 
 
 def parents_of(table, masks):
@@ -150,7 +150,7 @@ def test_expanding_is_listing(data, engine):
     assert expanded.n_classes == credible.n_classes
     grouped = group(credible.score_table, expanded.choices, expanded.scores)
     assert np.array_equal(grouped.class_of, expanded.class_of)
-    assert_sound(replace(credible, rows=expanded))
+    assert_sound(replace(credible, structures=expanded))
 
 
 def test_frozen_and_read_only(credible):
@@ -186,7 +186,7 @@ def test_words_of_partial_sets(credible):
 def test_a_set_without_networks(credible):
     none = replace(
         credible,
-        rows=credible.rows.first(0),
+        structures=credible.rows.first(0),
         complete=False,
         stopped_because="time_limit",
         unexplored_bound=credible.optimal_score,
@@ -233,7 +233,7 @@ def test_parent_sets_that_are_no_candidates_are_not_found():
 
 def test_batches_of_no_rows():
     table = pairs(2)
-    none = Rows(np.zeros((0, 4), dtype=np.uint32), np.zeros(0), np.zeros((0, 1), dtype=np.uint64), None)
+    none = Structures(np.zeros((0, 4), dtype=np.uint32), np.zeros(0), np.zeros((0, 1), dtype=np.uint64), None)
     assert list(network_batches(table, none, 5)) == []
     assert len(expand(table, none, 5)) == 0
     assert len(group(table, none.choices, none.scores)) == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import strategies
 from credibn import CredibleSet, k_best_networks, learn
-from credibn.credible.rows import Rows
+from credibn.credible.structures import Structures
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores.arrow_files import write_arrow
 from credibn.search import exact_scores
@@ -101,7 +101,7 @@ def test_partial_sets(engine, data, tmp_path):
         partial = replace(found, complete=False, stopped_because="time_limit", unexplored_bound=bound)
         partial.save(tmp_path / "partial")
         assert_same(CredibleSet.load(tmp_path / "partial"), partial)
-    empty = replace(partial, rows=found.rows.first(0))
+    empty = replace(partial, structures=found.rows.first(0))
     empty.save(tmp_path / "empty")
     assert_same(CredibleSet.load(tmp_path / "empty"), empty)
 
@@ -331,8 +331,8 @@ def test_a_cycle_is_refused(engine, data, tmp_path):
         masks = table.masks[table.offsets[node] : table.offsets[node + 1], 0]
         both[0, node] = np.flatnonzero(masks == 0)[0]
     scores = exact_scores(table, both)
-    rows = Rows(both, scores, np.ones((1, 1), dtype=np.uint64), None)
-    replace(found, rows=rows, optimal_score=float(scores[0])).save(tmp_path / "cycle")
+    rows = Structures(both, scores, np.ones((1, 1), dtype=np.uint64), None)
+    replace(found, structures=rows, optimal_score=float(scores[0])).save(tmp_path / "cycle")
     refuse(tmp_path / "cycle", "directed cycle")
 
 

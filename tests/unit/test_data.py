@@ -423,7 +423,7 @@ class TestKindsOfColumns:
         assert [column.tolist() for column in data.columns] == [[0.5, 1.0], [3.0, 2.0]]
 
     def test_text_cannot_be_continuous(self):
-        with pytest.raises(DataError, match="column 's' cannot be continuous: it holds 'a', which is no number"):
+        with pytest.raises(DataError, match="column 's' cannot be continuous: it holds 'a', which is not a number"):
             read_data(pa.table({"s": ["a"]}), columns="continuous")
         frame = pd.DataFrame({"s": pd.Categorical([1, 2])})
         with pytest.raises(DataError, match="it holds categories"):
@@ -552,14 +552,14 @@ class TestWeights:
         ],
     )
     def test_must_be_positive_whole_numbers(self, weights, example, n_rows):
-        message = rf"weights column 'n' has {n_rows} row\(s\) that are no count, for example {example}: each weight"
+        message = rf"weights column 'n' has {n_rows} row\(s\) that are not counts, for example {example}: each weight"
         with pytest.raises(DataError, match=message):
             read_data(pa.table({"x": [1, 2, 3], "n": weights}), weights="n")
 
     @pytest.mark.parametrize("weight", ["two", "", "NA", "1.5"])
     def test_in_text_files(self, tmp_path, weight):
         (tmp_path / "t.csv").write_text(f"x,n\na,2\nb,{weight}\n")
-        with pytest.raises(DataError, match=rf"1 row\(s\) that are no count, for example {weight or 'missing'}"):
+        with pytest.raises(DataError, match=rf"1 row\(s\) that are not counts, for example {weight or 'missing'}"):
             read_data(tmp_path / "t.csv", weights="n")
         (tmp_path / "t.csv").write_text("x,n\na,2\nb,3.0\n")
         assert read_data(tmp_path / "t.csv", weights="n").weights.tolist() == [2, 3]
@@ -609,7 +609,7 @@ class TestOptions:
                 "column 'age' is in both continuous and discretise: keep it in one",
             ),
             ({"weights": "n", "state_names": {"n": [1, 2]}}, "column 'n' is in both weights and state_names"),
-            ({"discretise": {"age": "halves"}}, r"discretise\['age'\]: 'halves' is not a way to cut"),
+            ({"discretise": {"age": "halves"}}, r"discretise\['age'\]: 'halves' is not a way to make bins"),
         ],
     )
     def test_are_checked(self, options, message):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn.data import read_data
-from credibn.data.discretising import CutRule, bin_labels, cut_points, parse_cut_rule
+from credibn.data.discretising import BinRule, bin_edges, bin_labels, parse_bin_rule
 from credibn.errors import CredibnWarning, DataError, OptionError
 from profiles import examples
 
@@ -24,30 +24,30 @@ def counted(rows):
 @pytest.mark.parametrize(
     ("spec", "rule"),
     [
-        ("equal_width:3", CutRule("equal_width", 3)),
-        (("equal_width", 3), CutRule("equal_width", 3)),
-        (["equal_frequency", np.int64(4)], CutRule("equal_frequency", 4)),
-        ("mean", CutRule("mean")),
-        (("median",), CutRule("median")),
-        ([18, 65], CutRule("points", 3, (18.0, 65.0))),
-        (np.array([0.5]), CutRule("points", 2, (0.5,))),
+        ("equal_width:3", BinRule("equal_width", 3)),
+        (("equal_width", 3), BinRule("equal_width", 3)),
+        (["equal_frequency", np.int64(4)], BinRule("equal_frequency", 4)),
+        ("mean", BinRule("mean")),
+        (("median",), BinRule("median")),
+        ([18, 65], BinRule("edges", 3, (18.0, 65.0))),
+        (np.array([0.5]), BinRule("edges", 2, (0.5,))),
     ],
 )
 def test_specs_are_read(spec, rule):
-    assert parse_cut_rule(spec) == rule
+    assert parse_bin_rule(spec) == rule
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("quantile:3", r"discretise: 'quantile:3' is not a way to cut a column; write 'equal_width:3'"),
+        ("quantile:3", r"discretise: 'quantile:3' is not a way to make bins; write 'equal_width:3'"),
         ("equal_width", "needs a whole number of bins"),
         ("equal_width:1", "needs a whole number of bins"),
         ("equal_width:2.5", "needs a whole number of bins"),
         (("equal_frequency", True), "needs a whole number of bins"),
         (("equal_width", 3, 4), "not a pair"),
-        ("mean:3", "not a way to cut"),
-        (3, "not a way to cut"),
+        ("mean:3", "not a way to make bins"),
+        (3, "not a way to make bins"),
         ([], "strictly increasing"),
         ([2, 1], "strictly increasing"),
         ([1, 1], "strictly increasing"),
@@ -58,13 +58,13 @@ def test_specs_are_read(spec, rule):
 )
 def test_wrong_specs_say_what_to_write(spec, message):
     with pytest.raises(OptionError, match=message):
-        parse_cut_rule(spec)
+        parse_bin_rule(spec)
 
 
 @given(VALUES, st.integers(2, 6))
-def test_equal_frequency_cuts_at_the_quantiles_of_all_rows(rows, n_bins):
+def test_equal_frequency_edges_are_quantiles_of_all_rows(rows, n_bins):
     values, counts = counted(rows)
-    cuts, note = cut_points(CutRule("equal_frequency", n_bins), values, counts)
+    cuts, note = bin_edges(BinRule("equal_frequency", n_bins), values, counts)
     quantiles = np.quantile(rows, [k / n_bins for k in range(1, n_bins)])
     for cut in cuts:
         assert np.isclose(quantiles, cut).any() or cut == values[1]
@@ -74,9 +74,9 @@ def test_equal_frequency_cuts_at_the_quantiles_of_all_rows(rows, n_bins):
 
 
 @given(VALUES, st.integers(2, 6))
-def test_equal_width_cuts_evenly(rows, n_bins):
+def test_equal_width_bins_are_equal(rows, n_bins):
     values, counts = counted(rows)
-    cuts, _ = cut_points(CutRule("equal_width", n_bins), values, counts)
+    cuts, _ = bin_edges(BinRule("equal_width", n_bins), values, counts)
     if values.size > 1:
         assert np.allclose(cuts, np.linspace(min(rows), max(rows), n_bins + 1)[1:-1])
     else:
@@ -86,7 +86,7 @@ def test_equal_width_cuts_evenly(rows, n_bins):
 @given(VALUES, st.sampled_from(["mean", "median"]))
 def test_splits_leave_rows_on_both_sides(rows, method):
     values, counts = counted(rows)
-    cuts, note = cut_points(CutRule(method), values, counts)
+    cuts, note = bin_edges(BinRule(method), values, counts)
     if values.size == 1:
         assert cuts == ()
         assert "single value" in note
@@ -98,7 +98,7 @@ def test_splits_leave_rows_on_both_sides(rows, method):
 
 @examples(30)
 @given(VALUES, st.sampled_from(["equal_width:3", "equal_frequency:3", "mean", "median"]))
-def test_weights_cut_like_repeated_rows(rows, spec):
+def test_weights_give_the_bins_of_repeated_rows(rows, spec):
     values, counts = counted(rows)
     frame = pa.table({"x": values, "n": counts})
     with pytest.warns(CredibnWarning) if _warns(values, counts, spec) else contextlib.nullcontext():
@@ -109,14 +109,14 @@ def test_weights_cut_like_repeated_rows(rows, spec):
 
 
 def _warns(values, counts, spec):
-    cuts, note = cut_points(parse_cut_rule(spec), values, counts)
+    cuts, note = bin_edges(parse_bin_rule(spec), values, counts)
     return note is not None or not cuts
 
 
 def test_huge_values_do_not_overflow():
     values, counts = counted([-1.7e308, 1.7e308])
     for method in ("equal_width", "equal_frequency"):
-        cuts, _ = cut_points(CutRule(method, 2), values, counts)
+        cuts, _ = bin_edges(BinRule(method, 2), values, counts)
         assert cuts == (0.0,)
 
 
@@ -143,14 +143,14 @@ def test_bins_are_half_open():
     assert dict(data.cuts) == {"age": (18.0, 65.0)}
 
 
-def test_one_rule_cuts_all_fractional_columns_only():
+def test_one_rule_discretises_all_fractional_columns_only():
     table = pa.table({"x": [0.5, 1.5, 2.5], "y": [0.0, 0.5, 1.0], "i": [1, 2, 3], "s": ["a", "b", "c"]})
     data = read_data(table, discretise="median")
     assert dict(data.cuts) == {"x": (1.5,), "y": (0.5,)}
     assert data.states[2:] == ((1, 2, 3), ("a", "b", "c"))
 
 
-def test_text_file_columns_are_cut_by_value(tmp_path):
+def test_text_file_columns_are_discretised_by_value(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,i,code\n0.5,9,01\n10,10,02\n1e1,11,01\n")
     data = read_data(path, discretise={"x": "mean", "i": [10]})
@@ -158,7 +158,7 @@ def test_text_file_columns_are_cut_by_value(tmp_path):
     assert dict(read_data(path, discretise="median").cuts) == {"x": (10.0,)}
 
 
-def test_declared_cut_points_keep_empty_bins():
+def test_declared_edges_keep_empty_bins():
     data = read_data(pa.table({"x": [1.0, 2.0]}), discretise={"x": [0, 1.5, 9]})
     assert data.arities.tolist() == [4]
 
@@ -194,12 +194,12 @@ def test_missing_values_become_the_last_state():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["a", "b"], r"column 'x' cannot be cut: it holds 'a', and only numbers have cut points"),
-        ([True, False], "cannot be cut"),
+        (["a", "b"], r"column 'x' cannot be discretised: it holds 'a', and only numbers can be"),
+        ([True, False], "cannot be discretised"),
         ([1.0, float("inf")], r"column 'x' holds inf in 1 row\(s\): numbers must be finite"),
     ],
 )
-def test_only_finite_numbers_are_cut(values, message):
+def test_only_finite_numbers_are_discretised(values, message):
     with pytest.raises(DataError, match=message):
         read_data(pa.table({"x": values}), discretise={"x": "mean"})
 
@@ -211,7 +211,7 @@ def test_a_text_column_of_a_file_names_the_value_that_is_no_number(tmp_path):
         read_data(path, discretise={"x": "mean"})
 
 
-def test_a_column_without_values_cannot_be_cut():
+def test_a_column_without_values_cannot_be_discretised():
     table = pa.table({"x": pa.array([None, None], pa.float64())})
     with pytest.raises(DataError, match="only missing values"):
         read_data(table, discretise={"x": "mean"}, missing="state")

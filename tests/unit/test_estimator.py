@@ -308,7 +308,7 @@ def test_missing_values_are_refused_dropped_or_a_state():
         ({"n_jobs": -2}, None, "n_jobs is -2"),
         ({"read_options": {"weights": "smoke"}}, None, "sample_weight of fit"),
         ({"read_options": 7}, None, "read_options has 7"),
-        ({"read_options": {"discretise": {"lung": [0.5]}}}, None, "cannot be cut"),
+        ({"read_options": {"discretise": {"lung": [0.5]}}}, None, "cannot be discretised"),
         ({"bayes_factor": 0.5}, None, "0.5"),
         ({"score": "bix"}, None, "'bix'"),
         ({"forbidden_edges": ["smoke->lnug"]}, None, "'lung'"),
@@ -352,7 +352,7 @@ def test_a_target_is_not_cut():
 def test_a_search_that_lists_nothing_is_an_error(monkeypatch):
     found = learn(X)
     empty = replace(
-        found, rows=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=np.inf
+        found, structures=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=np.inf
     )
     monkeypatch.setattr(credibn.sklearn.estimator, "learn", lambda *_, **__: empty)
     with pytest.raises(TimeLimitError, match="time_limit"):

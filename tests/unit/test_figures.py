@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from credibn import learn, read_data
-from credibn.credible.figures import BAYES_FACTORS, figure_svg, networks_within
-from credibn.credible.rows import Rows
+from credibn.credible.structures import Structures
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import edge_heat_map, gap_curve, overview
+from credibn.report.figures import BAYES_FACTORS, figure_svg, networks_within
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def made_rows(log_sizes, scores):
     words = max(1, max(size.bit_length() for size in sizes) // 64 + 1)
     packed = np.frombuffer(b"".join(size.to_bytes(8 * words, "little") for size in sizes), dtype="<u8")
     choices = np.zeros((len(sizes), 1), dtype=np.uint32)
-    return Rows(choices, np.array(scores), packed.reshape(-1, words).astype(np.uint64), None)
+    return Structures(choices, np.array(scores), packed.reshape(-1, words).astype(np.uint64), None)
 
 
 @pytest.mark.parametrize("unit", ["classes", "networks"])
@@ -50,7 +50,7 @@ def test_the_curve_goes_through_every_network(unit):
 def test_many_rows_are_thinned_to_points_of_the_curve():
     result = learn(pa.table({"coin": ["head", "tail"] * 5}))
     scores = result.optimal_score - np.linspace(0, 3, 20_000)
-    many = replace(result, rows=made_rows([1.1] * 20_000, scores))
+    many = replace(result, structures=made_rows([1.1] * 20_000, scores))
     across, gaps = corners(gap_curve(many))
     assert len(across) < 2_000
     assert across[-1] == pytest.approx(math.log10(many.n_networks))
@@ -63,7 +63,7 @@ def test_many_rows_are_thinned_to_points_of_the_curve():
 
 def test_counts_beyond_any_float_have_a_curve():
     result = learn(pa.table({"coin": ["head", "tail"] * 5}))
-    huge = replace(result, rows=made_rows([0.0, 900.0, 901.0], result.optimal_score - np.array([0.0, 1.0, 2.0])))
+    huge = replace(result, structures=made_rows([0.0, 900.0, 901.0], result.optimal_score - np.array([0.0, 1.0, 2.0])))
     across, _ = corners(gap_curve(huge))
     assert across[-1] == pytest.approx(math.log10(huge.n_networks))
     labels = [label.get_text() for label in gap_curve(huge).axes[0].get_xticklabels()]
@@ -107,7 +107,7 @@ def test_dollars_in_names_are_no_mathematics(tmp_path):
 
 def test_a_set_without_networks_has_figures(asia):
     nothing = replace(
-        asia, rows=asia.rows.first(0), complete=False, stopped_because="interrupted", unexplored_bound=math.inf
+        asia, structures=asia.rows.first(0), complete=False, stopped_because="interrupted", unexplored_bound=math.inf
     )
     assert len(overview(nothing).axes) == 3  # with the scale of colours
     assert networks_within(nothing) == []

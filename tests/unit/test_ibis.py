@@ -204,7 +204,7 @@ class TestRefusals:
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_weights_that_are_no_counts(self, backend):
         rows = pa.table({"x": ["a", "a", "b"], "w": [0, 0, 2]})
-        with backend(rows) as table, pytest.raises(DataError, match=r"'w' has 2 row\(s\) that are no count"):
+        with backend(rows) as table, pytest.raises(DataError, match=r"'w' has 2 row\(s\) that are not counts"):
             read_data(table, weights="w")
 
     @pytest.mark.parametrize("backend", [on_polars, on_duckdb])

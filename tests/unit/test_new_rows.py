@@ -198,10 +198,10 @@ def test_missing_values_are_chosen_as_in_read_data():
         ({"smoke": ["no", "maybe"]}, r"row 2, column 'smoke': 'maybe' is not among the states 'yes', 'no'"),
         ({"smoke": ["no", "nope"]}, r"did you mean 'no'\?"),
         ({"smok": ["no"]}, r"the model has no column 'smok' \(did you mean 'smoke'\?\): .* ignore_extra=True"),
-        ({"age": ["17", "old"]}, r"row 1, column 'age': '17' is no finite number"),
-        ({"dose": [0.0, np.inf]}, r"row 2, column 'dose': inf is no finite number, and the column is continuous"),
-        ({"dose": [True]}, r"True is no finite number"),
-        ({"dose": ["0.5"]}, r"'0.5' is no finite number"),
+        ({"age": ["17", "old"]}, r"row 1, column 'age': '17' is not a finite number"),
+        ({"dose": [0.0, np.inf]}, r"row 2, column 'dose': inf is not a finite number, and the column is continuous"),
+        ({"dose": [True]}, r"True is not a finite number"),
+        ({"dose": ["0.5"]}, r"'0.5' is not a finite number"),
     ],
 )
 def test_what_the_model_does_not_know_is_refused(table, message):
@@ -218,7 +218,7 @@ def test_a_value_of_another_type_is_explained(states, value, kind):
 def test_numbers_in_text_files(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("age,dose\n 40,1e3\nNA,x\n")
-    with pytest.raises(DataError, match="row 2, column 'dose': 'x' is no finite number"):
+    with pytest.raises(DataError, match="row 2, column 'dose': 'x' is not a finite number"):
         read(path)
 
 

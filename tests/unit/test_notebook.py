@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from credibn import CPDAG, CredibleNetworks, average_models, exact_posterior, fit_network, k_best_classes, learn
-from credibn.drawing import MOST_NODES_DRAWN
 from credibn.examples import sample_asia
 from credibn.posterior import posterior_of_scores
+from credibn.report.drawing import MOST_NODES_DRAWN
 
 GOLDEN = Path(__file__).parent / "golden"
 NASTY = '<script>alert("x")</script>'
@@ -108,7 +108,7 @@ def test_set_without_networks_and_edges():
     found = learn(np.arange(8).reshape(-1, 1) % 2)
     assert page_of(found).cells[1][4] == "(none)"
     empty = replace(
-        found, rows=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
+        found, structures=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
     )
     assert page_of(empty).cells == []
 

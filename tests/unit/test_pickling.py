@@ -18,7 +18,7 @@ from credibn import (
     learn,
     read_data,
 )
-from credibn.credible.rows import Rows
+from credibn.credible.structures import Structures
 from credibn.examples import sample_asia
 from credibn.posterior import posterior_of_scores
 
@@ -65,7 +65,7 @@ def results():
         "empty set",
         replace(
             found,
-            rows=found.rows.first(0),
+            structures=found.rows.first(0),
             complete=False,
             stopped_because="interrupted",
             unexplored_bound=math.inf,
@@ -142,7 +142,7 @@ def test_a_copied_model_answers_the_same(made, way, name):
 def test_sizes_of_many_words(way):
     size = 3**80
     words = np.array([[size >> 64 * k & (1 << 64) - 1 for k in range(3)]], dtype=np.uint64)
-    rows = Rows(np.zeros((1, 2), dtype=np.uint32), np.zeros(1), words, None)
+    rows = Structures(np.zeros((1, 2), dtype=np.uint32), np.zeros(1), words, None)
     assert way(rows).n_networks == size
 
 

@@ -19,10 +19,10 @@ from hypothesis import given
 
 import strategies
 from credibn import CredibleSet, _core, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
-from credibn.credible.rows import Rows
+from credibn.credible.structures import Structures
 from credibn.errors import CredibnWarning, OptionError
 from credibn.examples import sample_asia, tic_tac_toe
-from credibn.report import class_lines, learning_headline, scoring_headline, write_learning_page, write_scoring_page
+from credibn.report import class_lines, learning_headline, learning_page, scoring_headline, write_learning_page
 from credibn.report.class_lines import MOST_CLASSES, best_classes, edges_text
 from credibn.report.pairs import agreement_sentence, pairs_of
 from credibn.report.provenance import repeating_call
@@ -53,11 +53,6 @@ def small():
 
 def with_provenance(table, **changed):
     return ScoreTable(table.names, table.offsets, table.scores, table.masks, {**table.provenance, **changed})
-
-
-def page_of(data, table, path):
-    write_scoring_page(data, table, path)
-    return path.read_text(encoding="utf-8")
 
 
 class Tags(HTMLParser):
@@ -122,34 +117,6 @@ def check_loads_nothing(page, n_scripts=0):
     assert '<html lang="en">' in page
 
 
-def test_page_is_the_golden_file(tmp_path):
-    check_golden(page_of(*small(), tmp_path / "page.html"), "scoring_page.html")
-
-
-def test_same_input_gives_the_same_bytes(tmp_path):
-    pages = []
-    for threads in (1, 2):
-        data = read_data(sample_asia())
-        pages.append(page_of(data, score_parent_sets(data, n_threads=threads), tmp_path / "page.html"))
-    assert pages[0] == pages[1]
-
-
-def test_page_loads_nothing_and_is_well_formed(tmp_path):
-    data = read_data(sample_asia())
-    page = page_of(data, score_parent_sets(data), tmp_path / "page.html")
-    check_loads_nothing(page)
-
-
-def test_names_and_states_are_text_not_markup(tmp_path):
-    evil = "<script>alert('x')</script>"
-    data = read_data(pa.table({evil: [evil, "b"], "{{ 7 * 7 }}": ["&amp;", '"']}))
-    page = page_of(data, score_parent_sets(data), tmp_path / "page.html")
-    assert "<script" not in page
-    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in page
-    assert "{{ 7 * 7 }}" in page
-    assert "&amp;amp;" in page
-
-
 def test_headline_says_what_is_proven():
     data = read_data(sample_asia())
     table = score_parent_sets(data, bayes_factor=20)
@@ -169,50 +136,6 @@ def test_headline_claims_nothing_without_provenance(lost):
     headline = scoring_headline(data, with_provenance(table, **{lost: None}))
     assert headline.endswith("the table does not say for which networks this list is complete.")
     assert "no network" not in headline
-
-
-def test_page_shows_all_kinds_of_columns(tmp_path):
-    rows = pa.table({"age": [1.5, 2.5, 4.0, 8.0], "group": ["a", "b", None, "a"], "one": ["k"] * 4})
-    with pytest.warns(CredibnWarning, match="constant"):
-        data = read_data(rows, columns="mixed", missing="state")
-    page = page_of(data, score_parent_sets(data, score="conditional-gaussian-bic", max_parents=1), tmp_path / "p")
-    assert "1.5 to 8, mean 4" in page
-    assert "(missing): 1 (25.0%)" in page
-    assert re.search(r"constant, takes no part in the\s+search", page)
-    assert "max parents: 1" in page
-
-
-def test_long_lists_are_cut_with_their_number(tmp_path):
-    data = read_data(pa.table({"id": [f"s{k:02}" for k in range(30)], "x": [k % 2 for k in range(30)]}))
-    names = (*data.names,)
-    page = page_of(data, ScoreTable.from_candidates(names, [[(-1.0, ())], [(-1.0, ())]]), tmp_path / "page.html")
-    assert "and 18 more" in page
-    asia = read_data(sample_asia())
-    table = score_parent_sets(asia)
-    page = page_of(asia, table, tmp_path / "page.html")
-    hidden = sum(max(0, count - 8) for count in table.counts.tolist())
-    assert sum(map(int, re.findall(r"and (\d+) more</p>", page))) == hidden > 0
-
-
-def test_a_table_of_other_data_is_refused(tmp_path):
-    data, table = small()
-    for wrong in (with_provenance(table, data_fingerprint="0"), score_parent_sets(read_data(sample_asia()))):
-        with pytest.raises(OptionError, match="belongs to other data"):
-            write_scoring_page(data, wrong, tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
-    data, table = small()
-    (tmp_path / "file").write_text("old")
-    for path in (tmp_path / "none" / "page.html", tmp_path / "file" / "page.html", tmp_path):
-        with pytest.raises(OptionError, match="cannot be written"):
-            write_scoring_page(data, table, path)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert not [path for path in tmp_path.parent.iterdir() if path.name.endswith(".tmp")]
-
-
-# The page of a search.
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +162,7 @@ def small_result(**changed):
         "score_equivalent": True,
     }
     table = ScoreTable.from_candidates(data.names, [[(-2.0, (1,)), (-3.0, ())], [(-1.0, (0,)), (-2.0, ())]], provenance)
-    rows = Rows(
+    rows = Structures(
         np.array([[1, 0], [1, 1]], dtype=np.uint32), np.array([-4.0, -5.0]), np.array([[2], [1]], dtype=np.uint64), None
     )
     facts = {
@@ -295,6 +218,42 @@ def test_learning_page_has_the_same_bytes_each_time(tmp_path, asia, asia_result)
     pages = [learning_page_of(asia_result, tmp_path / f"{at}.html", asia) for at in range(2)]
     assert pages[0] == pages[1]
     assert "<svg role=" in pages[0]
+
+
+def test_page_shows_all_kinds_of_columns(tmp_path):
+    rows = pa.table({"age": [1.5, 2.5, 4.0, 8.0], "group": ["a", "b", None, "a"], "one": ["k"] * 4})
+    with pytest.warns(CredibnWarning, match="constant"):
+        data = read_data(rows, columns="mixed", missing="state")
+    result = learn(data, score="conditional-gaussian-bic", max_parents=1)
+    page = learning_page_of(result, tmp_path / "page.html", data)
+    assert "1.5 to 8, mean 4" in page
+    assert "(missing): 1 (25.0%)" in page
+    assert re.search(r"constant, takes no part in the\s+search", page)
+    assert "max parents: 1" in page
+
+
+def test_long_lists_of_states_are_shortened_with_their_number(tmp_path):
+    data = read_data(pa.table({"id": [f"s{k:02}" for k in range(30)], "x": [k % 2 for k in range(30)]}))
+    assert "and 18 more" in learning_page_of(learn(data), tmp_path / "page.html", data)
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    data, result = small_result()
+    (tmp_path / "file").write_text("old")
+    for path in (tmp_path / "none" / "page.html", tmp_path / "file" / "page.html", tmp_path):
+        with pytest.raises(OptionError, match="cannot be written"):
+            write_learning_page(result, path, data)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert not [path for path in tmp_path.parent.iterdir() if path.name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize(("number", "text"), [(35, "35"), (702_123_456, "702,123,456"), (123_456 * 10**30, "1.23e+35")])
+def test_huge_counts_are_shortened(number, text):
+    assert learning_page._short(number) == text
+
+
+def test_shares_are_never_rounded_to_nothing_or_everything():
+    assert [share(p) for p in (1.0, 0.99999, 0.251, 1e-9, 0.0)] == ["100 %", "> 99.9 %", "25.1 %", "< 0.1 %", "0 %"]
 
 
 def test_a_page_of_few_variables_is_light(tmp_path):
@@ -409,10 +368,10 @@ def test_the_headline_counts_edges_that_all_networks_share(tmp_path, asia, asia_
 def test_sentence_of_few_edges(choices, sentence):
     _, result = small_result()
     n = len(choices)
-    rows = Rows(
+    rows = Structures(
         np.array(choices, dtype=np.uint32), np.full(n, -4.0), np.zeros((n, 0), dtype=np.uint64), np.arange(n) * 0
     )
-    result = replace(result, rows=rows)
+    result = replace(result, structures=rows)
     assert agreement_sentence(result, pairs_of(result)) == sentence
 
 
@@ -506,14 +465,14 @@ def test_a_known_share_of_the_posterior_is_told(tmp_path, asia_result):
     assert "They hold 83.4 % of the posterior probability of all networks." in page
     assert "<dd>83.4 %</dd>" in page
     page = learning_page_of(replace(known, log_total_mass=None), tmp_path / "page.html")
-    assert "of the posterior probability of all networks they hold was not computed" in page
+    assert "Their share of the posterior probability of all networks was not computed" in page
     assert "of the posterior probability</dt>" not in page
 
 
 def test_huge_classes_need_no_list_of_networks(tmp_path):
     data, result = small_result()
     huge = replace(result.rows, sizes=np.array([[0] * 20 + [1], [1] + [0] * 20], dtype=np.uint64))
-    page = learning_page_of(replace(result, rows=huge), tmp_path / "page.html", data)
+    page = learning_page_of(replace(result, structures=huge), tmp_path / "page.html", data)
     assert re.search(r"<dd>\d\.\d\de\+385</dd>", page)
     check_loads_nothing(page, n_scripts=3)
 
@@ -536,8 +495,8 @@ def test_headline_of_a_complete_result(asia, asia_result):
     assert "no other that obeys the constraints comes within a Bayes factor of 20" in learning_headline(limited)
     assert "within 31 nats" in learning_headline(replace(asia_result, epsilon=31))
     _, two = small_result()
-    one = replace(two, rows=two.rows.first(1))
-    one = replace(one, rows=replace(one.rows, sizes=np.array([[1]], dtype=np.uint64)))
+    one = replace(two, structures=two.rows.first(1))
+    one = replace(one, structures=replace(one.rows, sizes=np.array([[1]], dtype=np.uint64)))
     assert learning_headline(one) == "1 network fits these data best: no other comes within a Bayes factor of 20 of it."
 
 
@@ -563,7 +522,7 @@ def test_an_incomplete_result_claims_no_more_than_it_knows(tmp_path, asia_result
 
 def test_a_result_without_networks_has_a_page(tmp_path):
     data, result = small_result()
-    nothing = stopped(replace(result, rows=result.rows.first(0)), "interrupted", -3.0)
+    nothing = stopped(replace(result, structures=result.rows.first(0)), "interrupted", -3.0)
     page = learning_page_of(nothing, tmp_path / "page.html", data)
     assert "No network was listed before the search ended." in page
     assert "No network found has an edge." in page
@@ -641,7 +600,7 @@ def test_a_page_without_time_is_about_the_best_part_and_says_so(tmp_path, large_
     write_learning_page(result, tmp_path / "short.html", seconds=0.0)
     assert averaged_rows == [2_000]
     short = unescape((tmp_path / "short.html").read_text(encoding="utf-8"))
-    assert "This page is shortened to keep the time limit." in short
+    assert "This page is shortened to stay within the time limit." in short
     assert "among the best 2,000 networks of 29,281, which hold " in short
     assert "To make the full page: credibn report RESULT --data DATA -o report.html." in short
     assert "edges in the best 2,000 networks" in short

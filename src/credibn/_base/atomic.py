@@ -1,4 +1,4 @@
-"""Files written all or nothing: beside their destination first, then moved into place."""
+"""Atomic writes: a file is written beside its destination, then moved into place."""
 
 import errno
 import os
@@ -11,27 +11,16 @@ from typing import BinaryIO
 from credibn._base.checks import file_path
 from credibn.errors import OptionError, WriteError
 
-__all__ = ["replacing", "unwritable", "why_unwritable"]
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def why_unwritable(error: BaseException) -> str:
-    """Say in a few words why something could not be written.
-
-    Examples
-    --------
-    >>> why_unwritable(OSError(errno.ENOSPC, "No space left on device"))
-    'the disk is full'
-    >>> why_unwritable(PermissionError(errno.EACCES, "Permission denied"))
-    'Permission denied'
-    """
+    """Say in a few words why something could not be written."""
     if isinstance(error, WriteError) and error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
         return "the disk is full"
     return (isinstance(error, OSError) and error.strerror) or str(error)
-
-
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def unwritable(
@@ -40,13 +29,7 @@ def unwritable(
     remedy: str = "check the folder and its permissions",
     kind: type[OptionError] = WriteError,
 ) -> OptionError:
-    """Return the error for a file that cannot be written; a full disk is always a `WriteError`, with its own remedy.
-
-    Examples
-    --------
-    >>> unwritable("a.csv", PermissionError(errno.EACCES, "Permission denied"))
-    WriteError('a.csv cannot be written (Permission denied); check the folder and its permissions')
-    """
+    """Return the error for a file that cannot be written; a full disk is always a `WriteError`, with its own remedy."""
     reason = error.__cause__ if isinstance(error, WriteError) else error
     if isinstance(reason, OSError) and reason.errno in _NO_SPACE:
         kind, remedy = WriteError, "free some space, or choose a folder on another disk"
@@ -58,22 +41,6 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file in the same folder, and move it to `path` only when everything has been written.
 
     A failure or an interruption leaves no file, and an older file at `path` as it was.
-
-    Raises
-    ------
-    WriteError
-        When the file cannot be written there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "greeting.txt"
-    ...     with replacing(path) as sink:
-    ...         _ = sink.write(b"hello")
-    ...     path.read_text()
-    'hello'
     """
     path = file_path(path)
     temporary = path.parent / f".credibn-{secrets.token_hex(8)}.tmp"

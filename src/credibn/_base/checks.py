@@ -6,22 +6,9 @@ from pathlib import Path
 
 from credibn.errors import FileFormatError, OptionError
 
-__all__ = ["decoded", "file_path", "whole_number"]
-
 
 def file_path(path: object) -> Path:
-    """Return the path of a file, there or not.
-
-    Raises
-    ------
-    OptionError
-        For what is no path, and for text that no file can be called.
-
-    Examples
-    --------
-    >>> file_path("scores.jkl").suffix
-    '.jkl'
-    """
+    """Return the path of a file, which need not exist."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise OptionError(f"the path is {path!r}; give text or a pathlib.Path")
     text = os.fspath(path)
@@ -30,41 +17,21 @@ def file_path(path: object) -> Path:
     except UnicodeEncodeError:
         is_possible = False
     if not is_possible:
-        raise OptionError(f"the path is {text!r}, and no file can be called so; check its letters")
+        raise OptionError(
+            f"the path is {text!r}, which cannot be the name of a file; remove the characters that are not allowed"
+        )
     return Path(text)
 
 
 def whole_number(name: str, value: object, least: int) -> int:
-    """Return an option that must be a whole number.
-
-    Raises
-    ------
-    OptionError
-        For any other value, True and False included, and for numbers below `least`.
-
-    Examples
-    --------
-    >>> whole_number("seed", 7, 0)
-    7
-    """
+    """Return an option that must be a whole number; True and False are none."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OptionError(f"{name} is {value!r}; it must be a whole number, {least} or more")
     return int(value)
 
 
 def decoded(path: object, content: bytes) -> str:
-    r"""Return the text of a file in UTF-8, without a byte order mark.
-
-    Raises
-    ------
-    FileFormatError
-        Naming the line and the bytes that are no text.
-
-    Examples
-    --------
-    >>> decoded("a.txt", b"\xef\xbb\xbfage")
-    'age'
-    """
+    """Return the text of a file in UTF-8, without a byte order mark."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,35 +1,21 @@
-"""Numbers of things, and of bytes, in words; and text of others that is safe to show."""
+"""Numbers of things, and of bytes, in words; and text from outside that is safe to show."""
 
 import re
 
-__all__ = ["byte_text", "plain_cell", "plural", "printable"]
-
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""Controls of terminals, of the direction of text and of lines, and halves of characters."""
+"""Control characters of terminals, text direction and line breaks, and lone surrogates."""
 _FORMULA = "=+-@\t\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> plural(1, "class"), plural(2000, "class"), plural(0, "network")
-    ('1 class', '2,000 classes', '0 networks')
-    """
+    """Return a number of things: "1 class", "2,000 classes"."""
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{ending}"
 
 
 def byte_text(n_bytes: float) -> str:
-    """Return an amount of memory in the unit that fits its size.
-
-    Examples
-    --------
-    >>> [byte_text(n) for n in (1, 900, 6144, 314572800, 1.5 * 2**30, 2**42)]
-    ['1 byte', '900 bytes', '6.00 KiB', '300 MiB', '1.50 GiB', '4.00 TiB']
-    """
+    """Return an amount of memory in the unit that fits its size, with three digits: "6.00 KiB", "300 MiB"."""
     if n_bytes < 1024:
         return plural(int(n_bytes), "byte")
     value, unit = n_bytes / 1024, "KiB"
@@ -42,15 +28,9 @@ def byte_text(n_bytes: float) -> str:
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text in which nothing controls a terminal: such characters are written as Python writes them.
+    """Return a text with control characters escaped, except those to `keep`.
 
     Names and values come from files of others, and an escape sequence can hide lines, or set a terminal's title.
-
-    Examples
-    --------
-    >>> print(printable("age\x1b[2J"), printable("a\nb"), printable("a\nb", keep="\n"))
-    age\x1b[2J a\nb a
-    b
     """
     return _NOT_PRINTABLE.sub(
         lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(), text
@@ -62,11 +42,6 @@ def plain_cell(text: str) -> str:
 
     That is text that is longer than one character, starts with =, +, -, @, a tab or a carriage return and is not a
     number.
-
-    Examples
-    --------
-    >>> [plain_cell(text) for text in ("=cmd()", "@a", "-x", "-3.5", "-", "a=b")]
-    ["'=cmd()", "'@a", "'-x", '-3.5', '-', 'a=b']
     """
     is_formula = len(text) > 1 and text[0] in _FORMULA and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text

@@ -3,16 +3,8 @@
 from functools import cache
 from importlib import metadata
 
-__all__ = ["version"]
-
 
 @cache
 def version() -> str:
-    """Return the version of the installed package; looked up once, for each look-up leaves something in memory.
-
-    Examples
-    --------
-    >>> version()[0].isdigit()
-    True
-    """
+    """Return the version of the installed package; cached, because each look-up leaks a little memory."""
     return metadata.version("credibn")

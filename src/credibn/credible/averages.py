@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,29 +19,29 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
-from credibn.credible.weights import WeightedRows
+from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-__all__ = ["Averages"]
+
+class _Features(NamedTuple):
+    parent_sets: ParentSetProbabilities
+    compelled: NDArray[np.float64]
+    reversible: NDArray[np.float64]
+    blankets: NDArray[np.float64]
+    v_structures: NDArray[np.int64]
+    of_v_structures: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Probabilities of structural features over weighted classes or networks.
-
-    Attributes
-    ----------
-    table : ScoreTable
-        The candidates that the rows choose from.
-    weighted : WeightedRows
-    """
+    """Probabilities of structural features over weighted classes or networks, which choose from the table."""
 
     table: ScoreTable
-    weighted: WeightedRows
+    weighted: WeightedStructures
 
     __reduce__ = rebuilt_from_fields
 
@@ -51,46 +51,35 @@ class Averages:
         return self.table.names
 
     @cached_property
-    def _structure(
-        self,
-    ) -> tuple[
-        ParentSetProbabilities,
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.float64],
-        NDArray[np.int64],
-        NDArray[np.float64],
-    ]:
+    def _features(self) -> _Features:
         with explaining_shortage():
-            nodes, masks, probabilities, *rest = _core.average_structure(*self._arrays)
-        return ParentSetProbabilities(self.names, nodes, masks, probabilities), *rest  # type: ignore[return-value]
+            found = _core.average_structure(*self._arrays)
+        return _Features(ParentSetProbabilities(self.names, *found[:3]), *found[3:])
 
     @property
-    def _arrays(
-        self,
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64], bool]:
-        rows = self.weighted.rows
-        return self.table.offsets, self.table.masks, rows.choices, self.weighted.weights, rows.class_of is None
+    def _arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64], bool]:
+        table, found = self.table, self.weighted.structures
+        return table.offsets, table.masks, found.choices, self.weighted.weights, found.class_of is None
 
     @property
     def parent_sets(self) -> ParentSetProbabilities:
         """The probability of each parent set of each node."""
-        return self._structure[0]
+        return self._features.parent_sets
 
     @property
     def compelled(self) -> NDArray[np.float64]:
         """The probability that an edge is there and all members of its network's class agree on its direction."""
-        return self._structure[1]
+        return self._features.compelled
 
     @property
     def reversible(self) -> NDArray[np.float64]:
         """The probability that two variables are joined and members of the class differ on the direction."""
-        return self._structure[2]
+        return self._features.reversible
 
     @property
     def blankets(self) -> NDArray[np.float64]:
         """The probability that a variable is in the Markov blanket of another: symmetric."""
-        return self._structure[3]
+        return self._features.blankets
 
     @cached_property
     def ancestors(self) -> NDArray[np.float64]:
@@ -102,7 +91,7 @@ class Averages:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""
         import pandas as pd
 
-        triples, probabilities = self._structure[4], self._structure[5]
+        triples, probabilities = self._features.v_structures, self._features.of_v_structures
         order = np.argsort(-probabilities, kind="stable")
         first, second, child = (_named(self.names, triples[order, column]) for column in range(3))
         columns = {"first": first, "child": child, "second": second, "probability": probabilities[order]}

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
-from credibn.credible.rows import Rows, masks_of
+from credibn.credible.structures import Structures, masks_of
 from credibn.graphs import CPDAG, cpdag_of, network_graph
-from credibn.notebook import block, table
 from credibn.scores import ScoreTable
 
-if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
+if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
     from networkx import DiGraph
-
-__all__ = ["CredibleClass", "CredibleClasses"]
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +61,19 @@ class CredibleClass:
         return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.cpdag!r})"
 
     def _repr_html_(self) -> str:
-        facts = [[f"{self.size:,}", f"{self.score:,.6f}", f"{100 * self.weight:.2f} %"]]
-        return block(table(["networks", "score", "weight"], facts, numbers=range(3)), self.cpdag._repr_html_())
+        from credibn.report.notebook import class_html
+
+        return class_html(self)
 
 
 class CredibleClasses(Sequence[CredibleClass]):
     """The classes of a credible set, each made when it is asked for."""
 
     def __init__(
-        self, table: ScoreTable, rows: Rows, weights: NDArray[np.float64], numbers: range | None = None
+        self, table: ScoreTable, structures: Structures, weights: NDArray[np.float64], numbers: range | None = None
     ) -> None:
-        self._table, self._rows, self._weights = table, rows, weights
-        self._numbers = range(rows.n_classes) if numbers is None else numbers
+        self._table, self._structures, self._weights = table, structures, weights
+        self._numbers = range(structures.n_classes) if numbers is None else numbers
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -85,16 +84,31 @@ class CredibleClasses(Sequence[CredibleClass]):
     def __getitem__(self, at: slice) -> CredibleClasses: ...
     def __getitem__(self, at: int | slice) -> CredibleClass | CredibleClasses:
         if isinstance(at, slice):
-            return CredibleClasses(self._table, self._rows, self._weights, self._numbers[at])
-        number, rows = self._numbers[at], self._rows
-        row = int(rows.first_rows[number])
+            return CredibleClasses(self._table, self._structures, self._weights, self._numbers[at])
+        number, found = self._numbers[at], self._structures
+        first = int(found.first_members[number])
         return CredibleClass(
             names=self._table.names,
-            masks=masks_of(self._table, rows.choices[row : row + 1])[0],
-            size=rows.class_size(number),
-            score=float(rows.scores[row]),
+            masks=masks_of(self._table, found.choices[first : first + 1])[0],
+            size=found.class_size(number),
+            score=float(found.scores[first]),
             weight=float(self._weights[number]),
         )
 
     def __repr__(self) -> str:
         return f"CredibleClasses({len(self):,} classes)"
+
+
+def class_frame(classes: CredibleClasses, optimal_score: float) -> DataFrame:
+    """Return a line for each class; its gap is to the optimal score, its size the number of its networks."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "score": pd.Series([one.score for one in classes], dtype=float),
+            "gap": pd.Series([max(0.0, optimal_score - one.score) for one in classes], dtype=float),
+            "size": pd.Series([one.size for one in classes], dtype=None if len(classes) else "int64"),
+            "weight": pd.Series([one.weight for one in classes], dtype=float),
+            "edges": pd.Series([", ".join(one.cpdag.edges_as_text) for one in classes], dtype=object),
+        }
+    )

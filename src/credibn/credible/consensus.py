@@ -2,9 +2,9 @@
 
 Two networks agree on a pair of variables when both have the edge one way, both the other way, or both have none. The
 expected agreement of a DAG with a random network is a sum over pairs of the probability of what the DAG has there, so
-only edge probabilities matter: taking u -> v instead of nothing gains P(u -> v) - P(no edge). The best DAG keeps, for
+only edge probabilities matter: taking u -> v instead of nothing gains P(u -> v) - P(no edge). The best DAG takes, for
 some order of the nodes, every gain that points forward: the linear ordering problem (Grötschel, Jünger & Reinelt
-1984), solved exactly as an integer program for each strongly connected part of the positive gains.
+1984), solved exactly as an integer program for each strongly connected component of the positive gains.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from credibn.posterior.parent_sets import ParentSetProbabilities
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
     from networkx import DiGraph
-
-__all__ = ["agreement_graph", "threshold_graph"]
 
 _ROUNDING = 1e-12  # of sums of probabilities
 
@@ -48,8 +46,8 @@ def agreement_graph(parent_sets: ParentSetProbabilities) -> DiGraph:
     condensed = nx.condensation(positive)
     order = [
         v
-        for part in nx.topological_sort(condensed)
-        for v in _best_order(gains, sorted(condensed.nodes[part]["members"]))
+        for component in nx.topological_sort(condensed)
+        for v in _best_order(gains, sorted(condensed.nodes[component]["members"]))
     ]
     rank[order] = np.arange(len(order))
     chosen = [(u, v) for u, v in np.argwhere(gains).tolist() if rank[u] < rank[v]]

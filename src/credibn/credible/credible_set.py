@@ -3,7 +3,7 @@
 What a `CredibleSet` promises is stated by `complete`, `stopped_because` and `unexplored_bound`: complete means that no
 network with a score of at least OPT - epsilon is missing; otherwise no network that scores above `unexplored_bound` is.
 
-Graphs are made on demand from arrays (see `credibn.credible.rows`), so a set of millions of networks stays small.
+Graphs are made on demand from arrays (see `credibn.credible.structures`), so millions of networks take little memory.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from credibn._base.text import plural
 from credibn.credible.averages import Averages
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
-from credibn.credible.rows import Rows, network_batches
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
-from credibn.credible.weights import Prior, WeightedRows, log_sum, shares, weigh
+from credibn.credible.structures import Structures, network_batches
+from credibn.credible.weights import Prior, WeightedStructures, log_sum, shares, weigh
 from credibn.errors import OptionError
 from credibn.graphs import network_graph
 from credibn.posterior.parent_sets import pair_frame
@@ -41,8 +41,6 @@ if TYPE_CHECKING:  # these take a while to import: only those who ask for a grap
     from networkx import DiGraph
     from pandas import DataFrame
 
-__all__ = ["STOP_REASONS", "CredibleSet"]
-
 STOP_REASONS = ("time_limit", "max_networks", "max_classes", "memory_limit", "interrupted", "score_table")
 """Why a set is not complete; "score_table": the scores given do not reach far enough for the k best."""
 _GRAPHS_PER_BATCH = 256
@@ -50,14 +48,14 @@ _GRAPHS_PER_BATCH = 256
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CredibleSet:
-    """All networks whose log score is at least OPT - epsilon; or the k best; made by `learn` and its kin.
+    """All networks whose log score is at least OPT - epsilon, or the k best; made by `learn` and `k_best_networks`.
 
     Attributes
     ----------
     score_table : ScoreTable
         The candidate parent sets that were searched.
-    rows : Rows
-        The networks or classes as arrays, the best first.
+    structures : Structures
+        The networks or classes as arrays, the best first; see `credibn.credible.structures`.
     optimal_score : float
         The best log score known; proven to be the optimum where `is_optimum_proven`.
     epsilon : float
@@ -69,8 +67,8 @@ class CredibleSet:
     unexplored_bound : float or None
         No network that scores above this is missing; None when complete.
     engine : str
-        The search engine that was used; empty where a set was read from a file, which does not tell how the search
-        went: neither engine, nor timings, nor statistics.
+        The search engine that was used; empty where the set was read from a file, which has no engine, timings and
+        statistics.
     n_requested : int or None
         The k of the k best.
     n_tied_at_boundary : int or None
@@ -95,7 +93,7 @@ class CredibleSet:
     """
 
     score_table: ScoreTable
-    rows: Rows
+    structures: Structures
     optimal_score: float
     epsilon: float
     complete: bool
@@ -125,19 +123,24 @@ class CredibleSet:
     __reduce__ = rebuilt_from_fields
 
     @property
+    def rows(self) -> Structures:
+        """The former name of `structures`."""
+        return self.structures
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The variables, in order."""
         return self.score_table.names
 
     @property
     def n_networks(self) -> int:
-        """The number of networks in the set, exact and of any length."""
-        return self.rows.n_networks
+        """The number of networks in the set, an exact integer of any size."""
+        return self.structures.n_networks
 
     @property
     def n_classes(self) -> int:
         """The number of Markov equivalence classes that the networks belong to."""
-        return self.rows.n_classes
+        return self.structures.n_classes
 
     @property
     def bayes_factor(self) -> float:
@@ -153,9 +156,9 @@ class CredibleSet:
     @cached_property
     def log_mass(self) -> float:
         """The log of the sum of exp(score) over the networks of the set; minus infinity where it has none."""
-        if not len(self.rows):
+        if not len(self.structures):
             return -math.inf
-        return log_sum(self.rows.scores + self.rows.log_sizes)
+        return log_sum(self.structures.scores + self.structures.log_sizes)
 
     @property
     def posterior_share(self) -> float | None:
@@ -168,17 +171,18 @@ class CredibleSet:
         table = self.score_table
         among = " that obey the constraints" if table.provenance.get("constraints") else ""
         among = " made of the parent sets given" if table.epsilon is None else among
-        they = "it holds" if self.n_networks == 1 else "they hold"
+        is_single = self.n_networks == 1
         if self.posterior_share is None:
+            whose = "Its" if is_single else "Their"
             how = " (posterior_share=True does, for up to 24 variables)" if len(self.names) <= 24 else ""
-            return f"Which share of the posterior probability of all networks{among} {they} was not computed{how}."
-        share = _percent(self.posterior_share)
-        return f"{they.capitalize()} {share} of the posterior probability of all networks{among}."
+            return f"{whose} share of the posterior probability of all networks{among} was not computed{how}."
+        who, share = "It holds" if is_single else "They hold", _percent(self.posterior_share)
+        return f"{who} {share} of the posterior probability of all networks{among}."
 
     @property
     def grouping(self) -> str:
-        """What a class holds: "whole classes", or "credible members only" where networks were listed one by one."""
-        return "whole classes" if self.rows.class_of is None else "credible members only"
+        """What a class has: "whole classes", or "credible members only" where networks were listed one by one."""
+        return "whole classes" if self.structures.class_of is None else "credible members only"
 
     @property
     def guarantee(self) -> str:
@@ -198,13 +202,13 @@ class CredibleSet:
     @cached_property
     def class_weights(self) -> NDArray[np.float64]:
         """The share of each class in the posterior probability within the set, computed in log space."""
-        if not len(self.rows):
+        if not len(self.structures):
             return np.zeros(0)
         return self._weights_of_classes("networks")
 
     def classes(self) -> CredibleClasses:
         """Return the classes as a sequence that makes each when it is asked for, the best first."""
-        return CredibleClasses(self.score_table, self.rows, self.class_weights)
+        return CredibleClasses(self.score_table, self.structures, self.class_weights)
 
     def networks(self) -> Iterator[DiGraph]:
         """Yield every network once, in order of score, then of class; its score is in ``graph["score"]``.
@@ -231,8 +235,8 @@ class CredibleSet:
 
     def networks_masks(self, batch: int = 1 << 16) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """Yield every network once, as parent masks of shape (up to `batch`, n, words), with their scores."""
-        for masks, origin in network_batches(self.score_table, self.rows, whole_number("batch", batch, 1)):
-            yield masks, self.rows.scores[origin]
+        for masks, origin in network_batches(self.score_table, self.structures, whole_number("batch", batch, 1)):
+            yield masks, self.structures.scores[origin]
 
     def edge_probabilities(self, prior: Prior = "networks") -> DataFrame:
         """Return the probability of each directed edge within the set: rows are parents, columns children.
@@ -240,8 +244,8 @@ class CredibleSet:
         Parameters
         ----------
         prior : {"networks", "classes"} or structure prior
-            What counts the same beforehand: every network, which is the default; every class; or weights of your own,
-            such as ``EdgePenalty(2)``, on top of the scores. All averages of a set take it.
+            What is equally likely beforehand: every network, which is the default, or every class; or weights of your
+            own, such as ``EdgePenalty(2)``, on top of the scores. All averages of a set take it.
 
         Examples
         --------
@@ -307,7 +311,7 @@ class CredibleSet:
             Takes a network as a ``networkx.DiGraph`` and says whether the feature is there.
         prior : see `edge_probabilities`
         max_listed : int
-            Up to this many networks are all looked at, and the answer is exact; otherwise `n_samples` random ones.
+            Up to this many networks are all tested, and the answer is exact; of more, `n_samples` random ones.
         n_samples, seed : int
 
         Examples
@@ -322,7 +326,7 @@ class CredibleSet:
             raise OptionError(f"the predicate is {predicate!r}; give a function of a networkx.DiGraph")
         return feature_probability(
             self.score_table,
-            weigh(self.score_table, self.rows, prior),
+            weigh(self.score_table, self.structures, prior),
             predicate,
             max_listed=whole_number("max_listed", max_listed, 0),
             n_samples=whole_number("n_samples", n_samples, 1),
@@ -344,16 +348,16 @@ class CredibleSet:
             The same seed gives the same networks.
         """
         count, seed = whole_number("n_samples", n_samples, 0), whole_number("seed", seed, 0)
-        drawn = weigh(self.score_table, self.rows, prior)
+        drawn = weigh(self.score_table, self.structures, prior)
         if not weighted:
-            drawn = WeightedRows(self.rows, shares(self.rows.log_sizes))
+            drawn = WeightedStructures(self.structures, shares(self.structures.log_sizes))
         batches = sample_masks(self.score_table, drawn, count, seed)
         return (network_graph(self.names, masks) for batch, _ in batches for masks in batch)
 
     def most_probable_class(self, prior: Prior = "networks") -> CredibleClass:
         """Return the class with the largest weight; the first of them where several tie."""
         weights = self._weights_of_classes(prior)
-        return CredibleClasses(self.score_table, self.rows, weights)[int(weights.argmax())]
+        return CredibleClasses(self.score_table, self.structures, weights)[int(weights.argmax())]
 
     def threshold_graph(self, threshold: float = 0.5, prior: Prior = "networks") -> DiGraph:
         """Return the edges of at least this probability, which is their attribute; they may form a directed cycle."""
@@ -371,16 +375,16 @@ class CredibleSet:
 
     def plot(self) -> Figure:
         """Return a matplotlib figure: the probabilities of edges, and how the score falls from network to network."""
-        from credibn.credible.figures import overview
+        from credibn.report.figures import overview
 
         return overview(self)
 
     def averages(self, prior: Prior = "networks") -> Averages:
-        """Return the averages as arrays; those of a prior given by name are computed once."""
+        """Return the averages as arrays; those of a prior given by name are cached."""
         if not isinstance(prior, str):
-            return Averages(self.score_table, weigh(self.score_table, self.rows, prior))
+            return Averages(self.score_table, weigh(self.score_table, self.structures, prior))
         if prior not in self._known_averages:
-            self._known_averages[prior] = Averages(self.score_table, weigh(self.score_table, self.rows, prior))
+            self._known_averages[prior] = Averages(self.score_table, weigh(self.score_table, self.structures, prior))
         return self._known_averages[prior]
 
     @cached_property
@@ -389,8 +393,8 @@ class CredibleSet:
 
     def _weights_of_classes(self, prior: Prior) -> NDArray[np.float64]:
         """Return the share of each class."""
-        drawn = weigh(self.score_table, self.rows, prior)
-        class_of = drawn.rows.class_of
+        drawn = weigh(self.score_table, self.structures, prior)
+        class_of = drawn.structures.class_of
         return drawn.weights if class_of is None else np.bincount(class_of, weights=drawn.weights).astype(np.float64)
 
     def summary(self) -> str:
@@ -416,12 +420,12 @@ class CredibleSet:
         )
 
     def _repr_html_(self) -> str:
-        from credibn.credible.display import credible_set_html
+        from credibn.report.notebook import credible_set_html
 
         return credible_set_html(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to one file, all or nothing; see `credibn.credible.files` for the format."""
+        """Write everything to one file, atomically; see `credibn.credible.files` for the format."""
         from credibn.credible.files import write_credible_set
 
         write_credible_set(self, path)
@@ -441,7 +445,7 @@ class CredibleSet:
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent, never rounded to nothing or to everything."""
+    """Return a share in percent, never rounded to 0 % or 100 %."""
     if share > 0.999:
         return "more than 99.9 %"
     return f"{100 * share:.1f} %" if share >= 0.001 else f"{100 * share:.2g} %"

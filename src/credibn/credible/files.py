@@ -22,16 +22,14 @@ from credibn import _core
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
 from credibn.credible.credible_set import CredibleSet
-from credibn.credible.rows import Rows, classes_are_whole, has_repeats, is_acyclic
+from credibn.credible.structures import Structures, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
 
-__all__ = ["read_credible_set", "write_credible_set"]
-
 _VERSION = 4
-"""Version 1 knew no total mass, versions 1 and 2 told how the search went, 1 to 3 had no checksum; all are read."""
+"""Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum; all are read."""
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS = {
@@ -43,11 +41,7 @@ _COLUMNS = {
     "sizes": np.uint64,
     "class_of": np.int64,
 }
-_FACTS = (
-    "names",
-    "score_provenance",
-    "by_class",
-    "size_words",
+_OF_THE_SET = (
     "optimal_score",
     "epsilon",
     "complete",
@@ -59,41 +53,33 @@ _FACTS = (
     "settings",
     "provenance",
 )
-_HOW_IT_WENT = ("engine", "timings", "statistics")
+_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET)
+_OF_OLD_VERSIONS = ("engine", "timings", "statistics")
 
 
 def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None:
-    """Write a set, all or nothing: a failure leaves no file, and an older file as it was.
-
-    How the search went (engine, timings, statistics) is not written: the same result gives the same bytes.
-    """
-    table, rows = credible.score_table, credible.rows
+    """Write a set; engine, timings and statistics are left out, so that the same result gives the same bytes."""
+    table, structures = credible.score_table, credible.structures
     arrays: dict[str, NDArray[Any]] = {
         "offsets": table.offsets,
         "candidate_scores": table.scores,
         "candidate_masks": table.masks,
-        "choices": rows.choices,
-        "scores": rows.scores,
-        "sizes": rows.sizes,
-        "class_of": np.zeros(0, dtype=np.int64) if rows.class_of is None else rows.class_of,
+        "choices": structures.choices,
+        "scores": structures.scores,
+        "sizes": structures.sizes,
+        "class_of": np.zeros(0, dtype=np.int64) if structures.class_of is None else structures.class_of,
     }
-    bound = credible.unexplored_bound
-    facts = {
+    facts: dict[str, Any] = {
         "names": table.names,
         "score_provenance": dict(table.provenance),
-        "by_class": rows.class_of is None,
-        "size_words": rows.sizes.shape[1],
-        "optimal_score": credible.optimal_score,
-        "epsilon": credible.epsilon,
-        "complete": credible.complete,
-        "stopped_because": credible.stopped_because,
-        "unexplored_bound": "unbounded" if bound == math.inf else bound,
-        "n_requested": credible.n_requested,
-        "n_tied_at_boundary": credible.n_tied_at_boundary,
-        "log_total_mass": credible.log_total_mass,
-        "settings": dict(credible.settings),
-        "provenance": dict(credible.provenance),
+        "by_class": structures.class_of is None,
+        "size_words": structures.sizes.shape[1],
     }
+    for name in _OF_THE_SET:
+        value = getattr(credible, name)
+        facts[name] = dict(value) if isinstance(value, Mapping) else value
+    if credible.unexplored_bound == math.inf:
+        facts["unexplored_bound"] = "unbounded"
     schema = _schema().with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
@@ -118,13 +104,7 @@ def _as_list(array: NDArray[Any]) -> Any:
 
 
 def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
-    """Read a set, and check everything in it.
-
-    Raises
-    ------
-    FileFormatError
-        Naming the file, what was expected and what was found.
-    """
+    """Read a set, and check everything in it."""
     path = file_path(path)
     try:
         with opened(path) as file:
@@ -158,7 +138,7 @@ def _facts(path: Path, file: ArrowFile) -> dict[str, Any]:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
     if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
-    expected = (*_FACTS, *_HOW_IT_WENT) if version in (b"1", b"2") else _FACTS
+    expected = (*_FACTS, *_OF_OLD_VERSIONS) if version in (b"1", b"2") else _FACTS
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
         raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")
@@ -240,15 +220,15 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
         facts["score_provenance"],
     )
     class_of = None if facts["by_class"] else shaped["class_of"]
-    rows = Rows(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
-    _check_rows(path, table, rows, facts)
+    structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
+    _check_structures(path, table, structures, facts)
     bound = facts["unexplored_bound"]
     credible = CredibleSet(
         score_table=table,
-        rows=rows,
+        structures=structures,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
-        **{name: facts[name] for name in _FACTS[4:] if name != "unexplored_bound"},
-        **{name: facts[name] for name in _HOW_IT_WENT if name in facts},
+        **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
+        **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )
     if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:
         raise FileFormatError(
@@ -257,29 +237,29 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
     return credible
 
 
-def _check_rows(path: Path, table: ScoreTable, rows: Rows, facts: Mapping[str, Any]) -> None:
+def _check_structures(path: Path, table: ScoreTable, structures: Structures, facts: Mapping[str, Any]) -> None:
     def require(holds: bool, what: str) -> None:
         if not holds:
             raise FileFormatError(f"{path}: {what}; the file was altered or damaged: make it again")
 
-    choices, scores, slack = rows.choices, rows.scores, 2 * tolerance_of(table)
+    choices, scores, slack = structures.choices, structures.scores, 2 * tolerance_of(table)
     require(bool((choices < table.counts).all()), "a network uses a candidate that is not in the score table")
-    if rows.class_of is None:
+    if structures.class_of is None:
         # The score of a class is that of its representative.
         require(np.array_equal(exact_scores(table, choices), scores), "a score is not the sum of its local scores")
     else:
-        require(rows.sizes.shape[1] == 0, "single networks have sizes")
+        require(structures.sizes.shape[1] == 0, "single networks have sizes")
         require(bool(np.isfinite(scores).all()), "a score is not finite")
         close = np.abs(exact_scores(table, choices) - scores) <= slack
         require(bool(close.all()), "a score is not the sum of its local scores")
-    require(not (scores[1:] > scores[:-1]).any(), "the rows are not in order of score")
+    require(not (scores[1:] > scores[:-1]).any(), "the networks are not in order of score")
     require(not has_repeats(choices), "a network is listed twice")
     require(is_acyclic(table, choices), "a network has a directed cycle")
-    if rows.class_of is None:
-        require(classes_are_whole(table, rows), "a class is not given by its canonical member and its true size")
-    elif len(rows):
+    if structures.class_of is None:
+        require(classes_are_whole(table, structures), "a class is not given by its canonical member and its true size")
+    elif len(structures):
         classes = _core.group_choices_by_class(table.offsets, table.masks, choices, 1, None)
-        require(np.array_equal(rows.class_of, classes), "the classes are wrong")
+        require(np.array_equal(structures.class_of, classes), "the classes are wrong")
     lowest = facts["optimal_score"] - facts["epsilon"] - slack
-    require(not len(rows) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")
-    require(not len(rows) or scores[-1] >= lowest, "a network is not credible")
+    require(not len(structures) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")
+    require(not len(structures) or scores[-1] >= lowest, "a network is not credible")

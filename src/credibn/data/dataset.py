@@ -22,17 +22,9 @@ from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, OptionError
 
-__all__ = ["Dataset", "code_type"]
-
 
 def code_type(n_states: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest unsigned type that holds the codes ``0 .. n_states - 1``.
-
-    Examples
-    --------
-    >>> code_type(256).__name__, code_type(257).__name__
-    ('uint8', 'uint16')
-    """
+    """Return the smallest unsigned type that holds the codes ``0 .. n_states - 1``."""
     if n_states <= 1 << 8:
         return np.uint8
     return np.uint16 if n_states <= 1 << 16 else np.uint32
@@ -56,7 +48,7 @@ class Dataset:
     weights : ndarray of int64
         Number of rows that each distinct row stands for.
     cuts : mapping of str to tuple of float
-        Cut points of the columns that were discretised.
+        The edges between the bins of each column that was discretised.
 
     Examples
     --------
@@ -79,7 +71,7 @@ class Dataset:
         _set(self, "columns", tuple(_read_only(column) for column in self.columns))
         _set(self, "states", tuple(None if labels is None else tuple(labels) for labels in self.states))
         _set(self, "weights", _read_only(self.weights))
-        cuts = {name: tuple(float(cut) for cut in points) for name, points in self.cuts.items()}
+        cuts = {name: tuple(float(edge) for edge in edges) for name, edges in self.cuts.items()}
         _set(self, "cuts", types.MappingProxyType(cuts))
         _check_shapes(self)
         for name, column, labels in zip(self.names, self.columns, self.states, strict=True):

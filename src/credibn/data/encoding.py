@@ -1,4 +1,4 @@
-"""Give each column of the distinct rows its part (states, intervals or numbers), and fetch the arrays."""
+"""Encode each column of the distinct rows as states, bins or numbers, and fetch the arrays."""
 
 from __future__ import annotations
 
@@ -6,30 +6,27 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
 import numpy as np
+from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from credibn.data.dataset import Dataset
-from credibn.data.discretising import CutRule, bin_labels, cut_points
+from credibn.data.discretising import BinRule, bin_edges, bin_labels
 from credibn.data.options import ReadOptions
 from credibn.data.reduction import TABLE
 from credibn.data.sources import Source
 from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
 from credibn.errors import DataError
 
-__all__ = ["column_kinds", "encode_column", "fetch_dataset"]
-
 _FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
 
 
 def column_kinds(
-    connection: duckdb.DuckDBPyConnection, source: Source, options: ReadOptions, variables: Sequence[int]
+    connection: Connection, source: Source, options: ReadOptions, variables: Sequence[int]
 ) -> dict[int, str]:
     """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
 
-    In a text file a column is numeric if each of its values is a number, and whole if all are written as
-    integers.
+    In a text file a column is numeric if each of its values is a number, and whole if all are written as integers.
     """
     types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
     kinds = {i: _kind(types[f"c{i}"].id, source.declared[i] is not None) for i in variables}
@@ -56,14 +53,9 @@ def _kind(type_id: str, is_declared: bool) -> str:
 
 
 def encode_column(
-    connection: duckdb.DuckDBPyConnection,
-    source: Source,
-    options: ReadOptions,
-    position: int,
-    kind: str,
-    keeps_missing: bool,
+    connection: Connection, source: Source, options: ReadOptions, position: int, kind: str, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
-    """Return one column's part in the Dataset, and a note for the caller."""
+    """Return one column as it goes into the Dataset, and a note for the caller."""
     name, column = source.names[position], f"c{position}"
     declared, states = source.declared[position], options.state_names.get(name)
     is_free_float = kind == _FLOAT and states is None and name not in options.continuous
@@ -82,17 +74,12 @@ def encode_column(
 
 
 def _discretised(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    column: str,
-    kind: str,
-    rule: CutRule,
-    keeps_missing: bool,
+    connection: Connection, name: str, column: str, kind: str, rule: BinRule, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
-            f"column {name!r} cannot be cut: it holds {_example(connection, column)}, and only numbers have "
-            "cut points; leave it out of discretise, or correct the value"
+            f"column {name!r} cannot be discretised: it holds {_example(connection, column)}, and only numbers can be; "
+            "leave it out of discretise, or correct the value"
         )
     _check_finite(connection, name, column)
     seen = _fetch_arrays(
@@ -101,22 +88,19 @@ def _discretised(
         f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY v",
     )
     if not seen["v"].size:
-        raise DataError(f"column {name!r} has only missing values and cannot be cut: drop the column")
-    cuts, note = cut_points(rule, seen["v"], seen["n"])
-    tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{cut!r}' AS DOUBLE) THEN {code}" for code, cut in enumerate(cuts))
-    sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(cuts)} END"
-    coded = code_sql(name, sql, bin_labels(cuts), keeps_missing)
-    return dataclasses.replace(coded, cuts=cuts), f"column {name!r} {note}" if note else None
+        raise DataError(f"column {name!r} has only missing values and cannot be discretised: drop the column")
+    edges, note = bin_edges(rule, seen["v"], seen["n"])
+    tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{edge!r}' AS DOUBLE) THEN {k}" for k, edge in enumerate(edges))
+    sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(edges)} END"
+    coded = code_sql(name, sql, bin_labels(edges), keeps_missing)
+    return dataclasses.replace(coded, bin_edges=edges), f"column {name!r} {note}" if note else None
 
 
-def _continuous(
-    connection: duckdb.DuckDBPyConnection, name: str, column: str, kind: str, keeps_missing: bool
-) -> CodedColumn:
+def _continuous(connection: Connection, name: str, column: str, kind: str, keeps_missing: bool) -> CodedColumn:
     if kind not in (_FLOAT, _WHOLE):
         raise DataError(
             f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
-            "no number; "
-            "pass columns='mixed' to keep it as categories, or recode it"
+            "not a number; pass columns='mixed' to keep it as categories, or recode it"
         )
     if keeps_missing:
         raise DataError(
@@ -127,14 +111,14 @@ def _continuous(
     return CodedColumn(f"{column}::DOUBLE + 0.0")
 
 
-def _example(connection: duckdb.DuckDBPyConnection, column: str) -> str:
+def _example(connection: Connection, column: str) -> str:
     found = connection.execute(
         f"SELECT min({column}::VARCHAR) FROM {TABLE} WHERE TRY_CAST({column}::VARCHAR AS DOUBLE) IS NULL"
     ).fetchone()
     return "categories" if not found or found[0] is None else f"{found[0]!r}"
 
 
-def _check_finite(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> None:
+def _check_finite(connection: Connection, name: str, column: str) -> None:
     found = connection.execute(
         f"SELECT sum(n), min({column}::VARCHAR) FROM {TABLE} WHERE NOT isfinite({column}::DOUBLE)"
     ).fetchone()
@@ -145,9 +129,7 @@ def _check_finite(connection: duckdb.DuckDBPyConnection, name: str, column: str)
         )
 
 
-def fetch_dataset(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], columns: Sequence[CodedColumn]
-) -> Dataset:
+def fetch_dataset(connection: Connection, names: Sequence[str], columns: Sequence[CodedColumn]) -> Dataset:
     """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted."""
     selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(columns))
     arrays = _fetch_arrays(
@@ -159,11 +141,13 @@ def fetch_dataset(
         columns=tuple(arrays[f"v{i}"] for i in range(len(columns))),
         states=tuple(column.states for column in columns),
         weights=arrays["weight"],
-        cuts={name: column.cuts for name, column in zip(names, columns, strict=True) if column.cuts is not None},
+        cuts={
+            name: column.bin_edges for name, column in zip(names, columns, strict=True) if column.bin_edges is not None
+        },
     )
 
 
-def _fetch_arrays(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[Any]]:
+def _fetch_arrays(connection: Connection, query: str) -> dict[str, NDArray[Any]]:
     arrays = connection.execute(query).fetchnumpy()
     assert not any(np.ma.is_masked(array) for array in arrays.values()), "NULL where each row has a value"
     return {name: np.asarray(array) for name, array in arrays.items()}

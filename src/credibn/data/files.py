@@ -1,8 +1,7 @@
 """Scan CSV, TSV and Parquet files, compressed or several at once, as one DuckDB query.
 
-The header of a text file is read here and the dialect passed on in full: left to guess, DuckDB renames
-repeated columns, and takes the first line break it sees, even inside a quoted name, for the end of every
-line.
+The header of a text file is read here, and DuckDB gets the whole dialect: where it has to guess, it renames repeated
+columns, and takes the first line break, even inside a quoted name, for the end of every line.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ import pyarrow.parquet as pq
 
 from credibn.data.suggesting import suggestion
 from credibn.errors import DataError, FileFormatError
-
-__all__ = ["FileScan", "scan_files", "shorten", "sql_text"]
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -51,15 +48,7 @@ class _Dialect:
 
 
 def scan_files(path: str | os.PathLike[str]) -> FileScan:
-    """Return the query that reads the file, or every file that the glob pattern ``path`` matches.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, or the columns of several files differ.
-    FileFormatError
-        If the ending is unknown or a header cannot be read.
-    """
+    """Return the query that reads the file, or every file that the glob pattern ``path`` matches."""
     files = [_local(file) for file in _find(os.path.expanduser(os.fspath(path)))]
     kinds = {_ending(file)[0] in (".parquet", ".pq") for file in files}
     if len(kinds) > 1:
@@ -71,13 +60,7 @@ def scan_files(path: str | os.PathLike[str]) -> FileScan:
 
 
 def sql_text(text: str) -> str:
-    """Return ``text`` as an SQL literal.
-
-    Examples
-    --------
-    >>> sql_text("it's")
-    "'it''s'"
-    """
+    """Return ``text`` as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -196,7 +179,7 @@ def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
 
 
 def _check_end(file: str, dialect: _Dialect) -> None:
-    """Refuse a file whose last line is too long: DuckDB 2.0 leaves out, without a word, one of more than 32 MB."""
+    """Refuse a file whose last line is too long: DuckDB 2.0 silently drops one of more than 32 MB."""
     size = os.path.getsize(file)
     if dialect.compression != "none" or size <= _LONGEST_LINE:
         return
@@ -211,7 +194,7 @@ def _check_end(file: str, dialect: _Dialect) -> None:
 
 
 class _HeaderLines(Iterator[str]):
-    """The first lines of a file, of which the one handed out last is remembered: it ends as the header does."""
+    """The lines of the header; `last` is the latest, which ends with the line break of the file."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text
@@ -222,7 +205,7 @@ class _HeaderLines(Iterator[str]):
         line = self._text.readline(self._left + 1)
         self._left -= len(line)
         if self._left < 0:
-            raise csv.Error(f"it is longer than {_LONGEST_LINE:,} letters")
+            raise csv.Error(f"it is longer than {_LONGEST_LINE:,} characters")
         if not line:
             raise StopIteration
         self.last = line
@@ -235,9 +218,9 @@ def shorten(error: Exception) -> str:
     file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")
     place = re.match(r".*CSV Error on Line: (\d+)", lines[0])
     if "invalid state" in lines[0]:
-        return f"{file}no line is known: double quotes or line breaks stand where a table has none"
+        return f"{file}no line is known: there are double quotes or line breaks where a table has none"
     if place is None:
         return file + lines[0].split(": ", 1)[-1]
-    # The offending line is quoted first and may itself have line breaks: know the fact by its words.
+    # The message quotes the line first, which may itself have line breaks: recognise the fact by its words.
     fact = next((line for line in lines[1:] if _FACT.search(line)), "it does not fit the header")
     return f"{file}line {place.group(1)}: {fact.rstrip('.')} ({lines[1][:80]})"

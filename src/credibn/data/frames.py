@@ -18,8 +18,6 @@ from credibn.errors import DataError
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-__all__ = ["ArrowColumn", "arrow_columns", "pandas_frame"]
-
 _PLAIN = (bool, int, float, str, datetime.date, datetime.time)
 
 
@@ -33,13 +31,7 @@ class ArrowColumn:
 
 
 def arrow_columns(data: object) -> list[ArrowColumn] | None:
-    """Return the columns of a pandas or polars DataFrame, Arrow table or NumPy array; None for anything else.
-
-    Examples
-    --------
-    >>> [column.name for column in arrow_columns(np.eye(11))][:2]
-    ['X00', 'X01']
-    """
+    """Return the columns of a pandas or polars DataFrame, Arrow table or NumPy array; None for anything else."""
     if _is_a("pandas", "DataFrame", data):
         return _from_pandas(data)
     if _is_a("polars", "DataFrame", data):
@@ -54,20 +46,7 @@ def arrow_columns(data: object) -> list[ArrowColumn] | None:
 
 
 def pandas_frame(data: object) -> DataFrame | None:
-    """Return the tables that `arrow_columns` takes as a pandas DataFrame with names that are text, rows from 0.
-
-    Raises
-    ------
-    DataError
-        For an Ibis table, whose rows should not come into memory unasked.
-
-    Examples
-    --------
-    >>> pandas_frame(pa.table({"a": [1, None]}))
-          a
-    0     1
-    1  <NA>
-    """
+    """Return the tables that `arrow_columns` takes as a pandas DataFrame with names that are text, rows from 0."""
     import pandas as pd
 
     if is_ibis_table(data):

@@ -20,20 +20,12 @@ import pyarrow.compute as pc
 
 from credibn.errors import DataError
 
-__all__ = ["COUNT", "DistinctRows", "duckdb_relation", "is_ibis_table", "table_names"]
-
 COUNT = "n_equal"
 """Column of the fetched rows: how many rows of the table each stands for."""
 
 
 def is_ibis_table(data: object) -> bool:
-    """Return whether ``data`` is an Ibis table, without importing Ibis.
-
-    Examples
-    --------
-    >>> is_ibis_table("clinic.csv")
-    False
-    """
+    """Return whether ``data`` is an Ibis table, without importing Ibis."""
     kind = getattr(sys.modules.get("ibis.expr.types"), "Table", None)
     return kind is not None and isinstance(data, kind)
 
@@ -44,13 +36,7 @@ def table_names(table: Any) -> tuple[str, ...]:
 
 
 def duckdb_relation(table: Any) -> duckdb.DuckDBPyRelation | None:
-    """Return the relation that an Ibis table on DuckDB stands for; None for another backend.
-
-    Raises
-    ------
-    DataError
-        If the table belongs to no backend or to several, or the backend refuses it.
-    """
+    """Return the relation that an Ibis table on DuckDB stands for; None for another backend."""
     with _asking("of Ibis"):
         backend = table.get_backend()
     if backend.name != "duckdb":
@@ -67,11 +53,6 @@ class DistinctRows:
     """The distinct rows of an Ibis table: columns ``c0, c1, ...`` and their number `COUNT`; nothing is run yet.
 
     All columns are grouped, that of weights too: sums over equal weights are then ours, exact in any backend.
-
-    Raises
-    ------
-    DataError
-        If a column has a type without a counterpart in Arrow.
     """
 
     def __init__(self, table: Any) -> None:
@@ -97,13 +78,7 @@ class DistinctRows:
         return pa.field(column, pa.string() if pa.types.is_null(arrow) else arrow)
 
     def batches(self) -> Iterator[Any]:
-        """Run the query and yield its rows as Arrow tables.
-
-        Raises
-        ------
-        DataError
-            If the backend fails, or returns integers that it may have rounded.
-        """
+        """Run the query and yield its rows as Arrow tables."""
         with_missing: set[int] = set()
         with_large: set[int] = set()
         with _asking(self._backend):

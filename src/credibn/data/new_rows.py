@@ -1,8 +1,8 @@
-"""Read rows that a fitted model is to be applied to: in their order, encoded with the states of the training table.
+"""Read rows for a fitted model: in their order, encoded with the states of the training table.
 
-A `Dataset` keeps distinct rows with counts and finds states in the data. Rows to be predicted need neither: each is
-answered in its place, and a value that the model has never heard of is an error, not a new state. Missing values are
-part of the task, so they are kept, as code -1 or as NaN. Cost: one scan of the table, memory for all its rows.
+A `Dataset` holds distinct rows with counts and finds states in the data. Rows to be predicted need neither: each is
+answered in its place, and a value that the model does not know is an error, not a new state. Missing values stay, as
+code -1 or as NaN. Cost: one scan of the table, memory for all its rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,8 +25,6 @@ from credibn.data.sources import Source, open_source, reading, workspace
 from credibn.data.suggesting import suggestion
 from credibn.errors import DataError
 
-__all__ = ["MISSING_CODE", "NewRows", "read_other_columns", "read_rows"]
-
 MISSING_CODE = -1
 """The code of a missing value of a discrete column."""
 
@@ -36,36 +33,13 @@ _SHOWN_STATES = 10
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows in their order, encoded with the states of a model; made by `read_rows`.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables of the model, in its order.
-    states : tuple
-        For each variable its state labels in code order, or None for a continuous one.
-    columns : tuple of ndarray
-        One read-only array for each variable: int64 codes, -1 where missing, or float64, NaN where missing.
-    is_given : tuple of bool
-        Whether the table has a column of this name; where not, all its values are missing.
-    index : pandas.Index or None
-        The row labels, where the table is a pandas DataFrame.
-
-    Examples
-    --------
-    >>> rows = read_rows(pa.table({"wet": ["yes", None]}), ["rain", "wet"], [("no", "yes"), ("no", "yes")])
-    >>> rows.columns
-    (array([-1, -1]), array([ 1, -1]))
-    >>> rows.is_missing
-    array([[ True, False],
-           [ True,  True]])
-    """
+    """Rows in their order, encoded with the states of a model; made by `read_rows`."""
 
     names: tuple[str, ...]
-    states: tuple[tuple[object, ...] | None, ...]
-    columns: tuple[NDArray[Any], ...]
-    is_given: tuple[bool, ...]
-    index: Any = None
+    states: tuple[tuple[object, ...] | None, ...]  # labels in code order; None for a continuous variable
+    columns: tuple[NDArray[Any], ...]  # int64 codes, -1 where missing, or float64, NaN where missing
+    is_given: tuple[bool, ...]  # whether the table has the column; where not, all its values are missing
+    index: Any = None  # the index of a pandas DataFrame
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -94,47 +68,16 @@ def read_rows(
     ignore_extra: bool = False,
     unread: Iterable[str] = (),
 ) -> NewRows:
-    """Read a table of new rows with the states of a model.
+    """Read a table of new rows, of any kind that `read_data` takes, with the states of a model.
 
     Columns go by name and come in any order; those of a NumPy array without names go by position, in the order of
-    ``names``. A column that is absent has only missing values. Values go by label: the codes of a categorical type
-    mean nothing here. A field of a text file is the state that is written like it.
+    ``names``. An absent column has only missing values, and so have those of ``unread``. Values go by label: the codes
+    of a categorical type mean nothing here. A field of a text file is the state that is written like it. Columns with
+    ``cuts`` hold numbers, or labels of bins.
 
-    Parameters
-    ----------
-    data : path, DataFrame, Arrow table, NumPy array or DuckDB relation
-        What `read_data` takes, except a Dataset or an Ibis table, which keep no order of rows. No rows are fine.
-    names, states : sequence
-        The variables of the model and their state labels in code order, None for a continuous variable.
-    cuts : mapping of str to sequence of float, optional
-        Cut points of the variables that were discretised: their columns hold numbers, or labels of the intervals.
-    missing_values : iterable of str, optional
-        See `read_data`. A text that is a state of its column is never missing, and where None is a state
-        (``missing="state"``), a missing value is that state.
-    ignore_extra : bool
-        Whether columns that the model does not have are left out; by default they are an error.
-    unread : iterable of str
-        Variables whose column, if it is there, is not looked at: all its values count as missing.
-
-    Returns
-    -------
-    NewRows
-
-    Raises
-    ------
-    DataError
-        For a column or a value that the model does not know, with the row (from 1) and a suggestion.
-    FileFormatError
-        If a file cannot be read in the format of its ending.
-    OptionError
-        If ``missing_values`` is no list of strings.
-
-    Examples
-    --------
-    >>> table = pa.table({"age": [70, None], "smoke": ["no", "yes"]})
-    >>> rows = read_rows(table, ["smoke", "age"], [("yes", "no"), ("<18", "18..65", ">=65")], {"age": [18, 65]})
-    >>> rows.columns
-    (array([1, 0]), array([ 2, -1]))
+    ``missing_values`` are those of `read_data`; a text that is a state of its column is never missing, and where None
+    is a state, a missing value is that state. Columns that the model does not have are an error unless
+    ``ignore_extra``.
     """
     if isinstance(data, Dataset):
         raise DataError("a Dataset does not keep the order of rows: give the table that it was read from")
@@ -149,7 +92,8 @@ def read_rows(
         given = tuple(name in position_of for name in variables)
         position_of = {name: at for name, at in position_of.items() if name not in set(unread)}
         texts = missing_texts(missing_values, source.is_text_file)
-        table = _fetch(connection, source, sorted(position_of.values()))
+        kinds, wanted = source.relation.types, sorted(position_of.values())
+        table = _fetch(source, [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in wanted])
     columns = []
     for name, known in zip(variables, labels, strict=True):
         at = position_of.get(name)
@@ -163,27 +107,13 @@ def read_rows(
 
 
 def read_other_columns(path: str | os.PathLike[str], names: Iterable[str]) -> tuple[tuple[str, ...], pa.Table]:
-    r"""Return the names of all columns of a file, and the columns that a model does not know, as they are.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new.csv"
-    ...     _ = path.write_text("id,wet\n7,yes\n8,\n")
-    ...     names, others = read_other_columns(path, ["wet"])
-    >>> names, others.to_pydict()
-    (('id', 'wet'), {'id': ['7', '8']})
-    """
+    """Return the names of all columns of a file, and the columns that a model does not know, as they are."""
     known = set(names)
     with workspace() as connection:
         connection.execute("SET preserve_insertion_order = true")
         source = open_source(path, connection)
         positions = [at for at, name in enumerate(source.names) if name not in known]
-        parts = ["true AS row", *(f"c{at}" for at in positions)]  # a query needs a column
-        with reading(source.is_text_file, source.where):
-            table = source.relation.project(", ".join(parts)).to_arrow_table()
+        table = _fetch(source, [f"c{at}" for at in positions])
     return source.names, table.drop_columns(["row"]).rename_columns([source.names[at] for at in positions])
 
 
@@ -206,13 +136,10 @@ def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extr
     return {name: at for at, name in enumerate(source.names) if name in names}
 
 
-def _fetch(connection: duckdb.DuckDBPyConnection, source: Source, positions: Sequence[int]) -> pa.Table:
-    """Return the columns in few types, NULL where missing, and rows in their order."""
-    kinds = source.relation.types
-    # A row number keeps the number of rows where the model has none of the columns.
-    parts = ["true AS row"] + [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in positions]
+def _fetch(source: Source, columns: Sequence[str]) -> pa.Table:
+    """Return what the SQL of each column selects; the column ``row`` counts the rows where there is no other."""
     with reading(source.is_text_file, source.where):
-        return source.relation.project(", ".join(parts)).to_arrow_table()
+        return source.relation.project(", ".join(["true AS row", *columns])).to_arrow_table()
 
 
 def _all_missing(n_rows: int, states: tuple[object, ...] | None) -> NDArray[Any]:
@@ -239,7 +166,7 @@ class _Column:
         if self.states is None:
             return np.append(self._numbers(distinct, place, "continuous"), np.nan)[place]
         of_missing = self.states.index(None) if None in self.states else MISSING_CODE
-        codes = self._interval_codes(distinct, place) if self._holds_numbers(distinct) else None
+        codes = self._bin_codes(distinct, place) if self._holds_numbers(distinct) else None
         if codes is None:
             codes = self._label_codes(distinct, place)
         codes[codes == MISSING_CODE] = of_missing
@@ -251,14 +178,14 @@ class _Column:
         return isinstance(value, str) and value in self.missing_texts and not is_state
 
     def _holds_numbers(self, distinct: Sequence[Any]) -> bool:
-        """Whether a discretised column holds numbers; otherwise it holds labels of the intervals."""
+        """Whether a discretised column holds numbers; otherwise it holds labels of the bins."""
         if self.cuts is None:
             return False
         known = set(self.states or ())
         return not any(isinstance(value, str) and value in known for value in distinct)
 
-    def _interval_codes(self, distinct: Sequence[Any], place: NDArray[np.int64]) -> NDArray[np.int64]:
-        numbers = self._numbers(distinct, place, "cut into intervals")
+    def _bin_codes(self, distinct: Sequence[Any], place: NDArray[np.int64]) -> NDArray[np.int64]:
+        numbers = self._numbers(distinct, place, "divided into bins")
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="right").astype(np.int64)
         codes[np.isnan(numbers)] = MISSING_CODE
         return codes
@@ -286,9 +213,9 @@ class _Column:
             fix = f"the model knows {near[0]!r}, of another type; convert the column to {kind}"
         else:
             texts = [label for label in self.states if isinstance(label, str)]
-            fix = (
-                suggestion(value[:80], texts) if isinstance(value, str) and texts else "correct it, or make it missing"
-            )
+            fix = "correct it, or make it missing"
+            if isinstance(value, str) and texts:
+                fix = suggestion(value[:80], texts)
         shown = ", ".join(map(repr, self.states[:_SHOWN_STATES]))
         more = f" and {len(self.states) - _SHOWN_STATES} more" if len(self.states) > _SHOWN_STATES else ""
         return f"row {row}, column {self.name!r}: {value!r:.80} is not among the states {shown}{more}: {fix}"
@@ -303,7 +230,7 @@ class _Column:
             number = np.nan if self._is_missing(value) else self._number(value)
             if number is None or np.isinf(number):
                 raise DataError(
-                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is no finite number, and the "
+                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is not a finite number, and the "
                     f"column is {how}: correct it, or make it missing"
                 )
             numbers[at] = number

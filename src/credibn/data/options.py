@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from credibn.data.discretising import CutRule, parse_cut_rule
+from credibn.data.discretising import BinRule, parse_bin_rule
 from credibn.data.states import MAX_STATES, check_declared
 from credibn.data.suggesting import suggestion
 from credibn.errors import OptionError
@@ -29,9 +29,9 @@ class ReadOptions:
     weights: str | None
     missing: str
     missing_values: tuple[str, ...]
-    rules: Mapping[str, CutRule]
+    rules: Mapping[str, BinRule]
     max_states: int
-    rule_for_floats: CutRule | None = None
+    rule_for_floats: BinRule | None = None
 
 
 def check_options(
@@ -112,12 +112,12 @@ def missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> t
     return texts
 
 
-def _cut_rules(discretise: object) -> tuple[dict[str, CutRule], CutRule | None]:
+def _cut_rules(discretise: object) -> tuple[dict[str, BinRule], BinRule | None]:
     if discretise is None:
         return {}, None
     if isinstance(discretise, Mapping):
-        return {name: parse_cut_rule(spec, f"discretise[{name!r}]") for name, spec in discretise.items()}, None
-    return {}, parse_cut_rule(discretise)
+        return {name: parse_bin_rule(spec, f"discretise[{name!r}]") for name, spec in discretise.items()}, None
+    return {}, parse_bin_rule(discretise)
 
 
 def _check_names(options: ReadOptions, names: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Reduce a table to its distinct rows with counts, in one pass and out of core.
 
-Everything later (missing values, states, cut points, codes) is worked out on the distinct rows, so that the
+Everything later (missing values, states, bins, codes) is worked out on the distinct rows, so that the
 table itself is scanned once and its rows never become Python objects.
 """
 
@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
+from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
 from credibn.errors import DataError
 
-__all__ = ["TABLE", "cleaned_column", "reduce_rows", "resolve_missing"]
-
 TABLE = "distinct_rows"
-"""Table of the workspace with columns ``c0, c1, ...`` and the number of rows ``n``."""
+"""The table of distinct rows: columns ``c0, c1, ...`` and the number of rows ``n``."""
 
 _NUMBERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean"}
@@ -27,21 +25,9 @@ _FIRST_DAY, _DAY_AFTER_LAST = "0001-01-01", "10000-01-01"
 
 
 def reduce_rows(
-    connection: duckdb.DuckDBPyConnection,
-    source: Source,
-    variables: Sequence[int],
-    weights: int | None,
-    missing_values: Sequence[str],
+    connection: Connection, source: Source, variables: Sequence[int], weights: int | None, missing_values: Sequence[str]
 ) -> None:
-    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``.
-
-    Raises
-    ------
-    DataError
-        If the table has no rows, a column has an unusable type, or a weight is not a positive whole number.
-    FileFormatError
-        If a text file breaks off or a line does not fit the header.
-    """
+    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``."""
     kinds = source.relation.types
     columns = [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
     if source.count is not None:
@@ -70,13 +56,7 @@ def reduce_rows(
 
 
 def cleaned_column(name: str, column: str, kind: Any) -> str:
-    """Return SQL that gives the column one of a few types, and NULL for each missing value.
-
-    Raises
-    ------
-    DataError
-        If the type is neither a category nor a number.
-    """
+    """Return SQL that gives the column one of a few types, and NULL for each missing value."""
     if kind.id == "date":
         return _within(name, column, f"DATE '{_FIRST_DAY}'", f"DATE '{_DAY_AFTER_LAST}'")
     if kind.id == "timestamp" or kind.id in _COARSER:
@@ -111,9 +91,7 @@ def _within(name: str, column: str, first: str, end: str) -> str:
     return f"CASE WHEN {is_known} THEN {column} ELSE error({message}) END"
 
 
-def _blank_missing_texts(
-    connection: duckdb.DuckDBPyConnection, variables: Sequence[int], missing_values: Sequence[str]
-) -> None:
+def _blank_missing_texts(connection: Connection, variables: Sequence[int], missing_values: Sequence[str]) -> None:
     # On the distinct rows: inside the grouping query it is slower, most of all for wide tables.
     # Rows that become equal are merged at the end.
     types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
@@ -133,8 +111,7 @@ def _weight_text(source: Source, weights: int) -> str:
     if source.declared[weights] is not None or not (is_number or (source.is_text_file and kind == "varchar")):
         raise DataError(
             f"weights column {source.names[weights]!r} holds "
-            f"{kind if source.declared[weights] is None else 'categories'}"
-            ": give a column of positive whole numbers"
+            f"{kind if source.declared[weights] is None else 'categories'}: give a column of positive whole numbers"
         )
     return f"coalesce(c{weights}::VARCHAR, 'missing')"
 
@@ -154,17 +131,17 @@ def _counts(count: str | None, is_weighted: bool) -> str:
     )
 
 
-def _check_weights(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+def _check_weights(connection: Connection, name: str) -> None:
     n_refused, example = _one_row(connection, f"SELECT sum(n_refused), min(refused) FROM {TABLE}")
     if n_refused:
         raise DataError(
-            f"weights column {name!r} has {n_refused:,} row(s) that are no count, for example {example}: "
+            f"weights column {name!r} has {n_refused:,} row(s) that are not counts, for example {example}: "
             "each weight must be a whole number of at least 1; drop rows with weight 0, scale fractions up"
         )
 
 
 def resolve_missing(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str], variables: Sequence[int], missing: str
+    connection: Connection, names: Sequence[str], variables: Sequence[int], missing: str
 ) -> tuple[frozenset[int], str | None]:
     """Refuse, drop or keep missing values; return the columns that keep some, and a note on dropped rows."""
     # Not by FILTER, which copies every column of the table for each one that is counted.
@@ -177,23 +154,21 @@ def resolve_missing(
     more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
     if missing == "error":
         raise DataError(
-            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows "
-            f"({counts}{more}): pass "
-            "missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, "
-            "or impute first"
+            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows ({counts}{more}): "
+            "pass missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, or impute "
+            "first"
         )
     connection.execute(f"DELETE FROM {TABLE} WHERE " + " OR ".join(f"c{i} IS NULL" for i in affected))
     n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
     if not n_left:
         raise DataError(
-            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' "
-            "leaves none: drop "
-            "the columns with most missing values, or pass missing='state'"
+            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' leaves none: "
+            "drop the columns with most missing values, or pass missing='state'"
         )
     return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
 
 
-def _one_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
+def _one_row(connection: Connection, query: str) -> tuple[int, ...]:
     row: tuple[int, ...] | None = connection.execute(query).fetchone()
     assert row is not None, "an aggregate gives one row"
     return row

@@ -1,6 +1,6 @@
-"""One door for every kind of table: a DuckDB relation with columns ``c0, c1, ...``.
+"""Every kind of table as a DuckDB relation with columns ``c0, c1, ...``.
 
-Columns go by position inside DuckDB, whose names ignore case while ours do not.
+Inside DuckDB columns go by position, because its names ignore case and ours do not.
 """
 
 from __future__ import annotations
@@ -26,53 +26,31 @@ from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
 
-__all__ = ["Source", "open_source", "reading", "reading_until", "workspace"]
-
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
 _SECONDS_BETWEEN_INTERRUPTS = 0.1
 _deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
 _FETCHED = "fetched_rows"
-"""Table of the workspace for rows that an Ibis backend has grouped."""
+"""The table of rows that an Ibis backend has grouped."""
 
 _LONGEST_NAME = 1000
 _MOST_COLUMNS = 4096
-"""As many variables as a score table has at most; each costs queries of its own."""
+"""The most variables of a score table; each column takes queries of its own."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table to be read.
+    """A table to be read."""
 
-    Attributes
-    ----------
-    relation : duckdb.DuckDBPyRelation
-        Columns ``c0, c1, ...``; a declared column holds codes into its states.
-    names : tuple of str
-        The columns' names.
-    declared : tuple
-        For each column the states that its type declares, or None.
-    is_text_file : bool
-        Whether the values come from a CSV or TSV file, where numbers are text too.
-    is_foreign : bool
-        Whether the relation belongs to the caller's own connection.
-    count : str or None
-        A column of the relation that holds how many rows of the table each row stands for; None: one each.
-    fetch : callable
-        Fills the relation with its rows; to be called once, when the options are known to be right.
-    where : str
-        What to call the table in a message: its path, if it is a file.
-    """
-
-    relation: duckdb.DuckDBPyRelation
+    relation: duckdb.DuckDBPyRelation  # columns c0, c1, ...; a declared column holds codes into its states
     names: tuple[str, ...]
-    declared: tuple[tuple[object, ...] | None, ...]
-    is_text_file: bool = False
-    is_foreign: bool = False
-    count: str | None = None
-    fetch: Callable[[], None] = lambda: None
-    where: str = "the table"
+    declared: tuple[tuple[object, ...] | None, ...]  # the states that the type of each column declares
+    is_text_file: bool = False  # CSV or TSV, where numbers are text too
+    is_foreign: bool = False  # the relation belongs to the caller's own connection
+    count: str | None = None  # the column with the number of rows that each row stands for; None: one each
+    fetch: Callable[[], None] = lambda: None  # fills the relation; called once, when the options are checked
+    where: str = "the table"  # its name in messages: the path of a file
 
 
 @contextlib.contextmanager
@@ -158,13 +136,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _connect(folder: str) -> duckdb.DuckDBPyConnection:
-    """Open a database that takes no more memory and threads than there is room for, and reads local files only.
-
-    Raises
-    ------
-    TooLargeError
-        When there is too little memory to start; some libraries end the process where an allocation fails.
-    """
+    """Open a database that takes no more memory and threads than there is room for, and reads local files only."""
     config: dict[str, Any] = {
         "temp_directory": folder,
         "preserve_insertion_order": False,
@@ -188,13 +160,7 @@ def _n_cores() -> int:
 
 
 def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
-    """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection.
-
-    Raises
-    ------
-    DataError
-        If ``data`` is no table, has no columns, or its column names are empty or repeat.
-    """
+    """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):
         scan = scan_files(data)
         _check_names(scan.names)
@@ -259,9 +225,7 @@ def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("the table has no columns: give at least one variable")
     if len(names) > _MOST_COLUMNS:
-        raise DataError(
-            f"the table has {len(names):,} columns, and {_MOST_COLUMNS:,} are the most: select those you need"
-        )
+        raise DataError(f"the table has {len(names):,} columns, more than {_MOST_COLUMNS:,}: select those you need")
     for position, name in enumerate(names):
         if not name.strip():
             raise DataError(
@@ -269,8 +233,8 @@ def _check_names(names: Sequence[str]) -> None:
             )
         if len(name) > _LONGEST_NAME:
             raise DataError(
-                f"column {position + 1} has a name of {len(name):,} letters, {name[:40]!r}...: give it one of at most "
-                f"{_LONGEST_NAME:,}"
+                f"column {position + 1} has a name of {len(name):,} characters, {name[:40]!r}...: give it one of at "
+                f"most {_LONGEST_NAME:,}"
             )
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:

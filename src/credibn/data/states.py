@@ -9,24 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
+from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.dataset import code_type
 from credibn.data.files import sql_text
 from credibn.data.reduction import TABLE
 from credibn.errors import DataError, OptionError
-
-__all__ = [
-    "MAX_STATES",
-    "CodedColumn",
-    "check_declared",
-    "check_number_of_states",
-    "code_declared",
-    "code_observed",
-    "code_sql",
-    "natural_order",
-]
 
 MAX_STATES = 65_535
 """The largest number of states of a column."""
@@ -36,37 +25,23 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A column as it goes into the Dataset: the SQL of its values, its states and its cut points."""
+    """A column as it goes into the Dataset: the SQL of its values, its states and the edges of its bins."""
 
     sql: str
     states: tuple[object, ...] | None = None
-    cuts: tuple[float, ...] | None = None
+    bin_edges: tuple[float, ...] | None = None
 
 
 def natural_order(labels: Sequence[Any]) -> list[Any]:
-    """Return labels in natural order: numbers (also as text) by value, False before True, text by letter.
-
-    Examples
-    --------
-    >>> natural_order(["10", "9", "09"]), natural_order(["b", "10", "9"])
-    (['09', '9', '10'], ['10', '9', 'b'])
-    """
+    """Return labels in natural order: numbers (also as text) by value, False before True, text by letter."""
     if labels and all(isinstance(label, str) and _NUMBER.fullmatch(label) for label in labels):
         with contextlib.suppress(decimal.InvalidOperation):  # an exponent of 19 digits or more: order the texts
             return sorted(labels, key=lambda text: (decimal.Decimal(text.strip()), text))
     return sorted(labels)
 
 
-def code_observed(
-    connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int, keeps_missing: bool
-) -> CodedColumn:
-    """Return a column whose states are the values seen in the data.
-
-    Raises
-    ------
-    DataError
-        If there are more than ``max_states`` of them.
-    """
+def code_observed(connection: Connection, name: str, column: str, max_states: int, keeps_missing: bool) -> CodedColumn:
+    """Return a column whose states are the values seen in the data."""
     texts = _observed(connection, name, column, max_states)
     states = natural_order(list(texts))
     sql = _code_of(column, [texts[state] for state in states], range(len(states)))
@@ -74,22 +49,14 @@ def code_observed(
 
 
 def code_declared(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     name: str,
     column: str,
     states: Sequence[object],
     labels: Sequence[object] | None,
     keeps_missing: bool,
 ) -> CodedColumn:
-    """Return a column whose states the caller has declared with ``state_names``.
-
-    The column holds codes into ``labels`` where its type is categorical.
-
-    Raises
-    ------
-    DataError
-        If the data holds a value outside the states.
-    """
+    """Return a column whose states the caller has declared; a categorical one holds codes into ``labels``."""
     texts = _observed(connection, name, column, MAX_STATES)
     code_of = {state: code for code, state in enumerate(states)}
     codes = []
@@ -117,7 +84,7 @@ def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool)
     return CodedColumn(f"CAST({code} AS {integer})", labels)
 
 
-def _observed(connection: duckdb.DuckDBPyConnection, name: str, column: str, max_states: int) -> dict[Any, str]:
+def _observed(connection: Connection, name: str, column: str, max_states: int) -> dict[Any, str]:
     """Return each value seen in the column with its text in DuckDB."""
     seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
     rows = connection.execute(
@@ -140,10 +107,9 @@ def check_number_of_states(name: str, n_states: int, examples: Sequence[object],
         else f"or merge values ({MAX_STATES:,} states are the most that fit)"
     )
     raise DataError(
-        f"column {name!r} has {n_states:,} distinct values (such as "
-        f"{', '.join(map(repr, examples))}), more than "
-        f"max_states={max_states:,}: cut numbers with discretise={{{name!r}: 'equal_frequency:4'}}, "
-        "read them as "
+        f"column {name!r} has {n_states:,} distinct values (such as {', '.join(map(repr, examples))}), more than "
+        f"max_states={max_states:,}: put numbers into bins with "
+        f"discretise={{{name!r}: 'equal_frequency:4'}}, read them as "
         f"continuous for a Gaussian score, drop the column if it identifies rows, {limit}"
     )
 
@@ -170,11 +136,12 @@ def check_declared(name: str, declared: Sequence[object]) -> tuple[object, ...]:
     try:
         n_unique = len(set(states))
     except TypeError:
-        raise OptionError(f"state_names[{name!r}] holds a state that is no plain label: {states!r}") from None
+        raise OptionError(
+            f"state_names[{name!r}] holds {states!r}: each state must be text, a number, a boolean or a date"
+        ) from None
     if not states or n_unique < len(states) or None in states:
         raise OptionError(
-            f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and "
-            "leave None out "
+            f"state_names[{name!r}] is {list(states)!r}: list each state once, at least one, and leave None out "
             "(missing='state' adds it)"
         )
     return states

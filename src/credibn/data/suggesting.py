@@ -5,19 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["suggestion"]
-
 
 def suggestion(name: str, known: Iterable[str], limit: int = 10) -> str:
-    """Return a half sentence that helps to correct ``name``: close matches, otherwise what there is.
-
-    Examples
-    --------
-    >>> suggestion("smoker", ["smoke", "age"])
-    "did you mean 'smoke'?"
-    >>> suggestion("weight", ["smoke", "age"])
-    "known names: 'smoke', 'age'"
-    """
+    """Return a half sentence that helps to correct ``name``: close matches, otherwise what there is."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=3)
     if not close:

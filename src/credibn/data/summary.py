@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ColumnSummary", "DataSummary", "summarise_column"]
-
 
 @dataclass(frozen=True)
 class ColumnSummary:
@@ -25,7 +23,7 @@ class ColumnSummary:
     states, counts : tuple
         State labels in code order and the number of rows in each; empty for a continuous column.
     cuts : tuple of float
-        Cut points of a discretised column.
+        Edges between the bins of a discretised column.
     minimum, maximum, mean, standard_deviation : float or None
         Of a continuous column (population standard deviation over all rows).
     is_constant : bool
@@ -61,14 +59,7 @@ def summarise_column(
     cuts: Sequence[float] | None,
     weights: NDArray[np.int64],
 ) -> ColumnSummary:
-    """Return the summary of one column of distinct rows, each standing for ``weights`` rows.
-
-    Examples
-    --------
-    >>> codes, weights = np.array([0, 1], dtype=np.uint8), np.array([3, 4])
-    >>> summarise_column("smoke", codes, ("no", "yes"), None, weights).counts
-    (3, 4)
-    """
+    """Return the summary of one column of distinct rows, each standing for ``weights`` rows."""
     if states is None:
         low, high = float(values.min()), float(values.max())
         fractions = weights / weights.sum()

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.errors import OptionError
-from credibn.notebook import block, drawing, paragraph, table
 from credibn.scores.constraints import edge_of, find_cycle, position_of
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
@@ -94,9 +93,9 @@ class CPDAG:
         return f"CPDAG of {nodes}: {', '.join(edges[:_SHOWN_EDGES]) or 'no edges'}{more}"
 
     def _repr_html_(self) -> str:
-        nodes = "1 node" if len(self.names) == 1 else f"{len(self.names)} nodes"
-        title = f"CPDAG of {nodes}; edges with a direction: {len(self.directed)}, without: {len(self.undirected)}"
-        return block(paragraph(title), drawing(self, title) or table(["edge"], [[edge] for edge in self.edges_as_text]))
+        from credibn.report.notebook import cpdag_html
+
+        return cpdag_html(self)
 
 
 def network_graph(names: Sequence[Hashable], masks: NDArray[np.uint64]) -> DiGraph:

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from credibn.credible import CredibleSet
-from credibn.credible.rows import Rows, best_networks, count_at_least, expand
+from credibn.credible.structures import Structures, best_networks, count_at_least, expand
 from credibn.errors import OptionError
 from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count
 from credibn.learning.runs import Answer, Run, collect, find, releasing, start, why_stopped
@@ -172,10 +172,10 @@ def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
         epsilon *= 2
 
 
-def _score_of(rows: Rows, kind: _Kind, k: int) -> float:
+def _score_of(rows: Structures, kind: _Kind, k: int) -> float:
     """Return the score of the k-th best network or class."""
     if kind == "classes":
-        return float(rows.scores[rows.first_rows[k - 1]])
+        return float(rows.scores[rows.first_members[k - 1]])
     if rows.class_of is not None:
         return float(rows.scores[k - 1])
     total = number = 0
@@ -185,7 +185,7 @@ def _score_of(rows: Rows, kind: _Kind, k: int) -> float:
     return float(rows.scores[number - 1])
 
 
-def _take(answer: Answer, kind: _Kind, k: int) -> tuple[Rows, int]:
+def _take(answer: Answer, kind: _Kind, k: int) -> tuple[Structures, int]:
     """Return the first k networks or classes, and how many more tie with the last of them."""
     rows = answer.rows
     if (rows.n_networks if kind == "networks" else rows.n_classes) < k:
@@ -197,5 +197,5 @@ def _take(answer: Answer, kind: _Kind, k: int) -> tuple[Rows, int]:
     if tied.class_of is None:
         return tied.first(k), len(tied) - k
     among = tied.class_of < k
-    kept = Rows(tied.choices[among], tied.scores[among], tied.sizes[among], tied.class_of[among])
+    kept = Structures(tied.choices[among], tied.scores[among], tied.sizes[among], tied.class_of[among])
     return kept, tied.n_classes - k

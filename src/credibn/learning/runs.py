@@ -15,7 +15,7 @@ from credibn._run import Workbench
 from credibn._run.memory import explaining_shortage
 from credibn._run.watch import Watch
 from credibn.credible import CredibleSet
-from credibn.credible.rows import Rows, best_classes, best_networks, group
+from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import find_log_total_mass
 from credibn.learning.options import (
@@ -88,7 +88,7 @@ class Answer:
     unit: Unit
     engine: str
     found: Found
-    rows: Rows
+    rows: Structures
 
     @property
     def optimal_score(self) -> float:
@@ -226,12 +226,14 @@ def _search(
     return Answer(table, unit, found.engine, found, rows)
 
 
-def _in_rows(run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDArray[np.float64]) -> tuple[Found, Rows]:
+def _in_rows(
+    run: Run, table: ScoreTable, unit: Unit, found: Found, scores: NDArray[np.float64]
+) -> tuple[Found, Structures]:
     """Return the rows, networks grouped by class; only the best of them where there is no time to look at all."""
     if unit == "networks":
         rows = group(table, found.choices, scores, run.n_threads, run.watch)
     else:
-        rows = Rows(found.choices, scores, found.sizes, None)
+        rows = Structures(found.choices, scores, found.sizes, None)
     if len(rows) < len(scores):
         bound = min(found.unexplored_bound, -float(scores[len(rows)]))
         found = replace(found, stopped=True, unexplored_bound=bound)
@@ -251,7 +253,7 @@ def nothing_known(watch: Watch, when: str) -> BaseException:
 
 def within_limits(
     run: Run, answer: Answer, max_networks: int | None, max_classes: int | None
-) -> tuple[Rows, str | None, float | None]:
+) -> tuple[Structures, str | None, float | None]:
     """Return the rows that the limits leave, which limit struck, and the best score that may be missing."""
     rows, found = answer.rows, answer.found
     tolerance = tolerance_of(answer.table)
@@ -304,7 +306,7 @@ def settle(bench: Workbench, reason: str | None) -> None:
         bench.forget()
 
 
-def _first_missing(rows: Rows, kept: Rows) -> float:
+def _first_missing(rows: Structures, kept: Structures) -> float:
     if kept.n_networks == rows.n_networks:
         return -math.inf
     is_expanded = (kept.class_of is None) is not (rows.class_of is None)
@@ -314,7 +316,7 @@ def _first_missing(rows: Rows, kept: Rows) -> float:
 def collect(
     run: Run,
     answer: Answer,
-    rows: Rows,
+    rows: Structures,
     epsilon: float,
     reason: str | None,
     bound: float | None,
@@ -331,7 +333,7 @@ def collect(
         settle(run.bench, reason)
     return CredibleSet(
         score_table=table,
-        rows=rows,
+        structures=rows,
         optimal_score=answer.optimal_score,
         epsilon=epsilon,
         complete=reason is None,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
-from credibn.credible.weights import Prior, WeightedRows, weigh
+from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
 from credibn.errors import CredibnWarning, OptionError
 from credibn.models.fitting import fit_local_model
@@ -95,12 +95,14 @@ def average_models(
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     dataset = _training_table(found, data, allow_other_data, read_options)
-    weighted = weigh(found.score_table, found.rows, prior)
+    weighted = weigh(found.score_table, found.structures, prior)
     chosen, weights = _chosen_rows(weighted, dataset, share, max_classes)
     size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
     # A candidate of the score table is a child with its parents: each that is used is fitted once.
     table = found.score_table
-    used, places = np.unique(table.offsets[:-1] + weighted.rows.choices[chosen].astype(np.int64), return_inverse=True)
+    used, places = np.unique(
+        table.offsets[:-1] + weighted.structures.choices[chosen].astype(np.int64), return_inverse=True
+    )
     networks = places.reshape(len(chosen), dataset.n_variables).astype(np.intp)
     children = tuple((np.searchsorted(table.offsets, used, side="right") - 1).tolist())
     models = tuple(
@@ -116,7 +118,7 @@ def average_models(
             stacklevel=2,
         )
     mixture = Mixture(dataset.states, children, models, networks, weights / total)
-    class_of = weighted.rows.class_of
+    class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     return AveragedModel(dataset.names, dataset.states, mixture, min(total, 1.0), n_classes, dataset.cuts)
 
@@ -157,14 +159,14 @@ def _default_sample_size(found: CredibleSet) -> float:
 
 
 def _chosen_rows(
-    weighted: WeightedRows, dataset: Dataset, share: float, max_classes: int
+    weighted: WeightedStructures, dataset: Dataset, share: float, max_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return rows of the set, the heaviest first, and their weights in the whole set."""
-    rows, weights = weighted.rows, weighted.weights
+    rows, weights = weighted.structures, weighted.weights
     is_mixed = len(set(dataset.is_discrete)) > 1
     first: NDArray[np.int64] = np.arange(len(rows))
     if rows.class_of is not None and not is_mixed:  # one member stands for its class; in mixed networks each for itself
-        first, weights = rows.first_rows, np.bincount(rows.class_of, weights=weights).astype(np.float64)
+        first, weights = rows.first_members, np.bincount(rows.class_of, weights=weights).astype(np.float64)
     order = np.argsort(-weights, kind="stable")
     needed = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-12)) + 1
     kept = order[: min(needed, max_classes, len(order))]

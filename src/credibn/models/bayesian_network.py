@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural
 from credibn.errors import OptionError
-from credibn.models.display import network_html
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, LocalModel, TableModel
 from credibn.scores.constraints import find_cycle, position_of
 
@@ -254,6 +253,8 @@ class BayesianNetwork:
         )
 
     def _repr_html_(self) -> str:
+        from credibn.report.notebook import network_html
+
         return network_html(self)
 
 

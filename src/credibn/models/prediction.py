@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from credibn._base.copying import rebuilt_from_fields
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.errors import OptionError
-from credibn.models.display import averaged_model_html
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
@@ -291,6 +290,8 @@ class AveragedModel:
         return f"AveragedModel({networks} of {classes}, {variables}, share {self.share:.4g})"
 
     def _repr_html_(self) -> str:
+        from credibn.report.notebook import averaged_model_html
+
         return averaged_model_html(self)
 
 

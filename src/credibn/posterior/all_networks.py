@@ -1,10 +1,10 @@
 """The posterior of all networks: the exact sum of exp(score), and the probability of every parent set, edge and path.
 
-The sum over all networks takes inclusion and exclusion over their sinks, 3^n steps for n variables (Robinson 1973; Tian
+The sum over all networks uses inclusion and exclusion over their sinks, 3^n steps for n variables (Robinson 1973; Tian
 & He 2009, "Computing posterior probabilities of structural features in Bayesian networks"). The sum is linear in
-exp(score) of each parent set, so the probabilities are its derivatives, found by going through the same steps
-backwards; on the way the variables that do not descend from a given one are known, and with them the probability of
-every directed path. See ``cpp/posterior/network_sum.hpp``, and docs/guarantees.md for why it can be trusted.
+exp(score) of each parent set, so the probabilities are its derivatives, computed by the same steps in reverse order.
+These steps also give the probability of every directed path. See
+``cpp/posterior/network_sum.hpp``, and docs/guarantees.md for why it can be trusted.
 
 A score table that was pruned for a large enough epsilon gives the same sum as all parent sets, up to rounding: see
 `epsilon_for_all`.
@@ -24,33 +24,21 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
-from credibn._base.text import byte_text
+from credibn._base.text import byte_text, plural
 from credibn._run.memory import usable_bytes
 from credibn.errors import OptionError, TooLargeError
-from credibn.notebook import block, paragraph, table
 from credibn.posterior.parent_sets import ParentSetProbabilities, pair_frame, rounding_of_edges
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-__all__ = [
-    "MOST_VARIABLES",
-    "Posterior",
-    "PosteriorEstimate",
-    "epsilon_for_all",
-    "estimate_posterior",
-    "posterior_of_scores",
-    "searched_nodes",
-]
-
 MOST_VARIABLES = 24
 """The most variables with a possible edge: 3^24 steps take some minutes."""
 _WIDEST_GAP = 5e8
-"""Nats between the best and the worst parent set of a node: as far as the core's exponents reach."""
+"""The largest gap in nats between the best and the worst parent set of a node that the core's exponents can hold."""
 _NATS_BELOW_ROUNDING = 37.0
 """exp(-37) is below the rounding of a double, 2^-53."""
-_EDGES_SHOWN = 10
 _SECONDS_PER_STEP = {False: 2.5e-9, True: 6e-9}
 
 
@@ -147,34 +135,17 @@ class Posterior:
         return self.parent_sets
 
     def __repr__(self) -> str:
-        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
-        return f"Posterior({variables}, log mass {self.log_mass:.6f})"
+        return f"Posterior({plural(self.n_variables, 'variable')}, log mass {self.log_mass:.6f})"
 
     def _repr_html_(self) -> str:
-        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
-        title = paragraph(f"The posterior of all networks over {variables}, log mass {self.log_mass:.6f}")
-        if self.parent_sets is None:
-            return block(title)
-        edges = self.parent_sets.edges
-        order = np.argsort(-edges, axis=None, kind="stable")[:_EDGES_SHOWN]
-        ends = [divmod(int(at), self.n_variables) for at in order if edges.flat[at] > 0]
-        rows = [[f"{self.names[a]} -> {self.names[b]}", f"{edges[a, b]:.4f}"] for a, b in ends]
-        return block(title, table(["most probable edges", "probability"], rows, numbers=[1]))
+        from credibn.report.notebook import posterior_html
+
+        return posterior_html(self)
 
 
 @dataclass(frozen=True)
 class PosteriorEstimate:
-    """What the sum over all networks will take.
-
-    Attributes
-    ----------
-    n_searched : int
-        The variables with a possible edge: the n of 3^n.
-    n_steps : int
-    memory_bytes : int
-    seconds : float
-        A rough prediction.
-    """
+    """What the sum over all networks takes; `n_searched` variables can have an edge, `seconds` is a rough guess."""
 
     n_searched: int
     n_steps: int
@@ -183,42 +154,18 @@ class PosteriorEstimate:
 
 
 def epsilon_for_all(n_variables: int) -> float:
-    """Return an epsilon so large that what it prunes is below rounding, all parent sets of all nodes together.
-
-    Examples
-    --------
-    >>> round(epsilon_for_all(10), 3)
-    45.541
-    """
+    """Return an epsilon so large that all parent sets pruned for it weigh less than the rounding error."""
     n = max(n_variables, 1)
     return _NATS_BELOW_ROUNDING + (n - 1) * math.log(2.0) + math.log(n)
 
 
 def estimate_posterior(scores: ScoreTable | int, *, marginals: bool = True) -> PosteriorEstimate:
-    """Predict the work and the memory of `posterior_of_scores`.
-
-    Parameters
-    ----------
-    scores : ScoreTable or int
-        The table, or the number of variables with a possible edge.
-    marginals : bool
-        Whether probabilities are wanted besides the sum.
-
-    Raises
-    ------
-    TooLargeError
-        For more than 24 variables.
-
-    Examples
-    --------
-    >>> estimate_posterior(10).n_steps
-    59049
-    """
+    """Predict the work and memory of `posterior_of_scores`; a number is that of the variables that can have edges."""
     n = len(searched_nodes(scores)) if isinstance(scores, ScoreTable) else int(scores)
     if n > MOST_VARIABLES:
         raise TooLargeError(
-            f"{n} variables can have edges; the sum over all networks takes 3^n steps, so {MOST_VARIABLES} at most: "
-            "choose the columns of interest first"
+            f"{n} variables can have edges; the sum over all networks takes 3^n steps, so the limit is "
+            f"{MOST_VARIABLES}: choose the columns of interest first"
         )
     n_bytes = _core.network_sum_bytes(n, marginals) if n else 0
     return PosteriorEstimate(n, 3**n, n_bytes, 3**n * _SECONDS_PER_STEP[bool(marginals)])
@@ -231,39 +178,11 @@ def posterior_of_scores(
     memory_limit: int | None = None,
     progress: Callable[[float], bool | None] | None = None,
 ) -> Posterior:
-    """Sum over all networks that a score table has.
+    """Sum over all networks that a score table allows.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    marginals : bool
-        Whether the probabilities of parent sets and paths are wanted too: about three times the work.
-    memory_limit : int, optional
-        Bytes; by default most of the memory that can be had.
-    progress : callable, optional
-        Called a few times per second with the fraction done; the work stops if it returns False.
-
-    Returns
-    -------
-    Posterior
-
-    Raises
-    ------
-    TooLargeError
-        For more than 24 variables with a possible edge, or more memory than allowed.
-    OptionError
-        When the candidates make no network, or the scores of a node lie too far apart.
-    KeyboardInterrupt
-        When interrupted, or when `progress` returned False.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_candidates(["a", "b"], [[(0.0, ()), (0.0, (1,))], [(0.0, ()), (0.0, (0,))]])
-    >>> posterior = posterior_of_scores(table)
-    >>> round(math.exp(posterior.log_mass))
-    3
-    >>> posterior.parent_sets.probabilities.round(3)
-    array([0.667, 0.333, 0.667, 0.333])
+    With `marginals` the probabilities of parent sets and paths are computed too, which takes about three times the
+    work. `memory_limit` is in bytes, by default most of what is free. `progress` gets the fraction done a few times per
+    second, and stops the sum with a KeyboardInterrupt if it returns False.
     """
     searched = searched_nodes(table)
     _check_memory(estimate_posterior(len(searched), marginals=marginals), memory_limit)
@@ -308,17 +227,17 @@ def searched_nodes(table: ScoreTable) -> list[int]:
 def _narrowed(
     table: ScoreTable, searched: list[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:
-    """Return offsets, scores and masks of the nodes that are searched, in their own numbering."""
-    rows = _rows_of(table, searched)
-    masks = np.zeros(len(rows), dtype=np.uint64)
+    """Return offsets, scores and masks of the nodes that are searched, renumbered from 0."""
+    chosen = _candidates_of(table, searched)
+    masks = np.zeros(len(chosen), dtype=np.uint64)
     for at, v in enumerate(searched):
-        bit = table.masks[rows, v // 64] >> np.uint64(v % 64) & np.uint64(1)
+        bit = table.masks[chosen, v // 64] >> np.uint64(v % 64) & np.uint64(1)
         masks |= bit << np.uint64(at)
     offsets = np.concatenate([[0], np.cumsum(table.counts[searched])]).astype(np.int64)
-    return offsets, np.ascontiguousarray(table.scores[rows]), masks
+    return offsets, np.ascontiguousarray(table.scores[chosen]), masks
 
 
-def _rows_of(table: ScoreTable, searched: list[int]) -> NDArray[np.intp]:
+def _candidates_of(table: ScoreTable, searched: list[int]) -> NDArray[np.intp]:
     is_searched = np.zeros(table.n_variables, dtype=bool)
     is_searched[searched] = True
     return np.flatnonzero(np.repeat(is_searched, table.counts))
@@ -330,11 +249,11 @@ def _of_all(
     probabilities: NDArray[np.float64] | None,
     ancestors: NDArray[np.float64] | None,
 ) -> tuple[ParentSetProbabilities, NDArray[np.float64], float]:
-    """Return what was found for the nodes that were searched, for all nodes; and how far it may be from the truth."""
+    """Return the probabilities of all nodes, searched or not, and a bound on their rounding error."""
     of_sets = np.ones(table.n_candidates)
     paths = np.zeros((table.n_variables, table.n_variables))
     if probabilities is not None and ancestors is not None:
-        of_sets[_rows_of(table, searched)] = probabilities
+        of_sets[_candidates_of(table, searched)] = probabilities
         paths[np.ix_(searched, searched)] = ancestors
     of_sets = np.clip(of_sets, 0.0, 1.0)
     of_sets.flags.writeable = False

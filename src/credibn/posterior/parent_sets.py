@@ -22,43 +22,17 @@ from credibn.scores.table import parent_positions
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
-__all__ = ["ParentSetProbabilities", "pair_frame", "rounding_of_edges"]
-
 _SETS_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
 class ParentSetProbabilities:
-    """The probability of each parent set of each node; those not listed have probability 0.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in order.
-    nodes : ndarray of int64, shape (m,)
-        The node that each parent set belongs to.
-    masks : ndarray of uint64, shape (m, ceil(n / 64))
-        The parent sets, as bit masks.
-    probabilities : ndarray of float64, shape (m,)
-        Those of one node sum to 1.
-
-    Examples
-    --------
-    >>> masks = np.array([[0], [0], [1]], dtype=np.uint64)
-    >>> found = ParentSetProbabilities(("a", "b"), np.array([0, 1, 1]), masks, np.array([1.0, 0.25, 0.75]))
-    >>> found.edges
-    array([[0.  , 0.75],
-           [0.  , 0.  ]])
-    >>> found.of_node("b")
-      parents  probability
-    0    (a,)         0.75
-    1      ()         0.25
-    """
+    """The probability of each parent set of each node; those not listed have probability 0."""
 
     names: tuple[str, ...]
-    nodes: NDArray[np.int64]
-    masks: NDArray[np.uint64]
-    probabilities: NDArray[np.float64]
+    nodes: NDArray[np.int64]  # the node that each of the m parent sets belongs to
+    masks: NDArray[np.uint64]  # shape (m, ceil(n / 64)): the parent sets, as bit masks
+    probabilities: NDArray[np.float64]  # those of one node sum to 1
 
     def __post_init__(self) -> None:
         for array in (self.nodes, self.masks, self.probabilities):
@@ -72,9 +46,9 @@ class ParentSetProbabilities:
         n = len(self.names)
         edges = np.zeros((n, n))
         for child in range(n):
-            for chosen in _blocks(np.flatnonzero(self.nodes == child)):
+            for chosen in _batches(np.flatnonzero(self.nodes == child)):
                 edges[:, child] += self.probabilities[chosen] @ _members(self.masks[chosen], n)
-        edges = np.minimum(edges, 1.0)  # sums of many terms may end a rounding above
+        edges = np.minimum(edges, 1.0)  # rounding may leave a sum just above 1
         edges.flags.writeable = False
         return edges
 
@@ -89,43 +63,27 @@ class ParentSetProbabilities:
         """Return the parent sets of a node with their probabilities, the most probable first."""
         import pandas as pd
 
-        rows = np.flatnonzero(self.nodes == position_of(self.names, node, "node"))
-        rows = rows[np.argsort(-self.probabilities[rows], kind="stable")]
-        parents = [tuple(self.names[v] for v in positions) for positions in parent_positions(self.masks[rows])]
-        return pd.DataFrame(
-            {"parents": pd.Series(parents, dtype=object), "probability": self.probabilities[rows]},
-        )
+        own = np.flatnonzero(self.nodes == position_of(self.names, node, "node"))
+        own = own[np.argsort(-self.probabilities[own], kind="stable")]
+        parents = [tuple(self.names[v] for v in positions) for positions in parent_positions(self.masks[own])]
+        return pd.DataFrame({"parents": pd.Series(parents, dtype=object), "probability": self.probabilities[own]})
 
 
 def pair_frame(names: Sequence[str], matrix: NDArray[np.float64]) -> DataFrame:
-    """Return a matrix over pairs of variables as a frame with their names on both sides; rows are parents.
-
-    Examples
-    --------
-    >>> pair_frame(["a", "b"], np.array([[0.0, 0.75], [0.0, 0.0]]))
-         a     b
-    a  0.0  0.75
-    b  0.0  0.00
-    """
+    """Return a matrix over pairs of variables as a frame with their names on both sides; rows are parents."""
     import pandas as pd
 
     return pd.DataFrame(np.array(matrix), index=list(names), columns=list(names))
 
 
 def rounding_of_edges(n_sets: int) -> float:
-    """Return a bound on what is lost by adding up the probabilities of `n_sets` parent sets of a node, as `edges` does.
-
-    Examples
-    --------
-    >>> rounding_of_edges(1)
-    0.0
-    """
+    """Return a bound on the rounding error of `edges` where a node has `n_sets` parent sets."""
     n_additions = min(n_sets, _SETS_AT_ONCE) + (n_sets - 1) // _SETS_AT_ONCE - 1
     return n_additions * 2.0**-53
 
 
-def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [rows[start : start + _SETS_AT_ONCE] for start in range(0, len(rows), _SETS_AT_ONCE)]
+def _batches(positions: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [positions[start : start + _SETS_AT_ONCE] for start in range(0, len(positions), _SETS_AT_ONCE)]
 
 
 def _members(masks: NDArray[np.uint64], n: int) -> NDArray[np.float64]:

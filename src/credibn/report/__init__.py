@@ -1,9 +1,8 @@
 """Pages to read and figures to show: what each stage has found."""
 
-from credibn.credible.figures import edge_heat_map, gap_curve, overview
+from credibn.report.figures import edge_heat_map, gap_curve, overview
 from credibn.report.learning_page import write_learning_page
-from credibn.report.scoring_page import scoring_headline, write_scoring_page
-from credibn.report.wording import learning_headline
+from credibn.report.wording import learning_headline, scoring_headline
 
 __all__ = [
     "edge_heat_map",
@@ -12,5 +11,4 @@ __all__ = [
     "overview",
     "scoring_headline",
     "write_learning_page",
-    "write_scoring_page",
 ]

@@ -1,7 +1,7 @@
-"""The best classes of a set: what a table says of each, and what the page's script needs to draw it.
+"""The best classes of a set: the words of the table, and the edges that the page's script draws.
 
-Classes that fit about equally well differ in few edges. So the edges of the best are listed in full, and of every other
-only what is different from it.
+Classes that fit about equally well differ in few edges. So the edges of the best class are listed in full, and for
+every other class only the differences.
 """
 
 import math
@@ -11,11 +11,9 @@ from credibn.credible import CredibleClass, CredibleSet
 from credibn.graphs import CPDAG
 from credibn.report.sections import share
 
-__all__ = ["MOST_CLASSES", "ClassLine", "best_classes", "edges_text"]
-
 MOST_CLASSES = 50
 _MOST_LETTERS = 250_000
-"""What the classes may add to a page, roughly: their differences, and ten letters to draw each edge."""
+"""Roughly what the classes may add to a page: their differences, and ten letters for each edge that is drawn."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,7 @@ class ClassLine:
 
 
 def best_classes(result: CredibleSet) -> list[ClassLine]:
-    """Return the best classes, `MOST_CLASSES` at most and fewer where that would take too much of a page.
-
-    Examples
-    --------
-    >>> from credibn import learn
-    >>> from credibn.examples import sample_asia
-    >>> [line.differences for line in best_classes(learn(sample_asia(), bayes_factor=3))]
-    ['', 'with xray → asia', 'with either → asia']
-    """
+    """Return the best classes, at most `MOST_CLASSES`, and fewer where the page would become too long."""
     lines, n_letters = list[ClassLine](), 0
     best: dict[frozenset[str], str] | None = None
     for found in result.classes()[:MOST_CLASSES]:
@@ -78,18 +68,12 @@ def _line(found: CredibleClass, best_score: float, differences: str) -> ClassLin
 
 
 def edges_text(cpdag: CPDAG) -> str:
-    """Return the edges of a class, as one writes them.
-
-    Examples
-    --------
-    >>> edges_text(CPDAG(("a", "b", "c"), directed=(("a", "b"),), undirected=(("b", "c"),)))
-    'a → b, b — c'
-    """
+    """Return the edges of a class as text, such as "a → b, b — c"."""
     return ", ".join(_marks(cpdag).values()) or "(none)"
 
 
 def _marks(cpdag: CPDAG) -> dict[frozenset[str], str]:
-    """Return how the edge of each joined pair is written."""
+    """Return the text of each edge, by the pair that it joins."""
     marks = {frozenset((str(a), str(b))): f"{a} → {b}" for a, b in cpdag.directed}
     return marks | {frozenset((str(a), str(b))): f"{a} — {b}" for a, b in cpdag.undirected}
 

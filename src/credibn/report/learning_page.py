@@ -1,8 +1,8 @@
-"""The report of a credible set, for readers who have the data and no wish to know of solvers.
+"""The report of a credible set, for readers who know their data and need not know about solvers.
 
 Everything comes from classes and averages, never from a list of networks, so a set of any size has a page. What the
-script draws is in tables too; the page tells all without it. The same result gives the same bytes; two runs differ in
-their timings.
+scripts draw is also in tables, so the page is complete without them. The same result gives the same bytes; two runs
+differ in their timings.
 """
 
 import os
@@ -14,21 +14,19 @@ from markupsafe import Markup
 from credibn._base.text import plural
 from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
-from credibn.credible.figures import figure_svg, gap_curve, networks_within
 from credibn.data import Dataset
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
+from credibn.report.figures import figure_svg, gap_curve, networks_within
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
 from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
 
-__all__ = ["write_learning_page"]
-
 _PAIRS_SHOWN = 500
 _PAIRS_DRAWN = 400
 _LEAST_DRAWN = 0.01
-"""Rarer edges are in the tables only: the drawing is laid out for those that some threshold of its slider shows."""
+"""The least threshold of the slider: less probable edges are in the tables only."""
 _V_STRUCTURES_SHOWN = 100
 _PARENT_SETS_SHOWN = 4
 _NUMBERS_IN_CELLS = 12
@@ -39,7 +37,7 @@ _SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
 def write_learning_page(
     result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None, seconds: float | None = None
 ) -> None:
-    """Write the report of a search, all or nothing: a failure leaves an older file as it was.
+    """Write the report of a search; if that fails, an older file stays as it was.
 
     Parameters
     ----------
@@ -48,10 +46,10 @@ def write_learning_page(
     path : str or path
         The HTML file; replaced if it exists.
     data : Dataset, optional
-        What was searched; with it the page describes the variables too.
+        The data that were searched; with them the page also describes the variables.
     seconds : float, optional
-        What the page may take. Where averages over the whole set would take longer, it has those over the best part of
-        the set, and says so.
+        How long the page may take. Where averages over the whole set would take longer, it has those over the best
+        part of the set, and says so.
 
     Raises
     ------
@@ -78,10 +76,10 @@ def write_learning_page(
     need_room_for_libraries()
     deadline = None if seconds is None else time.perf_counter() + seconds
     classes, curve, within = best_classes(result), _curve(result), networks_within(result)
-    # Last, since they take whatever time is left.
+    # Last, because they take all the time that is left.
     averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
     among = None if averaged is result else part_named(averaged)
-    pairs = pairs_of(averaged)
+    pairs, (v_structures, n_more_v_structures) = pairs_of(averaged), _v_structures(averaged)
     write_page(
         "learning_page.html.j2",
         path,
@@ -102,7 +100,8 @@ def write_learning_page(
         n_classes=result.n_classes,
         classes=classes,
         best_edges=edges_text(result.classes()[0].cpdag) if classes else "",
-        v_structures=_v_structures(averaged),
+        v_structures=v_structures,
+        n_more_v_structures=n_more_v_structures,
         parent_sets=_parent_sets(averaged),
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
@@ -113,7 +112,7 @@ def write_learning_page(
 
 
 def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str, str]]:
-    """Return the numbers to remember, with what they count."""
+    """Return the headline numbers, with what they count."""
     shared = [pair for pair in pairs if pair.is_in_all]
     tiles = [
         (_short(result.n_networks), "networks found"),
@@ -127,13 +126,7 @@ def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str
 
 
 def _short(number: int) -> str:
-    """Return a count, by its leading digits where it has very many.
-
-    Examples
-    --------
-    >>> _short(35), _short(702_123_456), _short(123_456 * 10**30)
-    ('35', '702,123,456', '1.23e+35')
-    """
+    """Return a count, shortened like 1.23e+35 where it has more than 12 digits."""
     digits = str(number)
     if len(digits) <= 12:
         return f"{number:,}"
@@ -141,7 +134,7 @@ def _short(number: int) -> str:
 
 
 def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> dict[str, object]:
-    """Return what the script draws, ready for JSON; nodes by position, probabilities also in words."""
+    """Return what the script draws, ready for JSON: nodes by position, probabilities as numbers and as text."""
     listed = [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
     return {
         "names": result.names,
@@ -156,18 +149,13 @@ def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> 
             for pair in listed
         ],
         "classes": [
-            {
-                "words": line.words,
-                "directed": line.directed,
-                "undirected": line.undirected,
-            }
-            for line in classes
+            {"words": line.words, "directed": line.directed, "undirected": line.undirected} for line in classes
         ],
     }
 
 
 def _curve(result: CredibleSet) -> Markup | None:
-    if not len(result.rows):
+    if not len(result.structures):
         return None
     label = f"The gap to the best score for {plural(result.n_networks, 'network')}, the best first"
     return Markup(figure_svg(gap_curve, result, "curve", label))
@@ -188,31 +176,22 @@ def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
     for pair in pairs:
         values[pair.first, pair.second] = pair.forward
         values[pair.second, pair.first] = pair.backward
-    kept = sorted({v for pair in values for v in pair})
-    if not kept:
+    joined = sorted({v for pair in values for v in pair})
+    if not joined:
         return None
     rows = tuple(
-        tuple((f"{value:.2f}", share(value)) if (value := values.get((parent, child), 0.0)) else None for child in kept)
-        for parent in kept
+        tuple((f"{p:.2f}", share(p)) if (p := values.get((parent, child), 0.0)) else None for child in joined)
+        for parent in joined
     )
-    alone = tuple(name for v, name in enumerate(result.names) if v not in set(kept))
-    size = "large" if len(kept) <= _NUMBERS_IN_CELLS else "medium" if len(kept) <= 30 else "small"
-    return _HeatMap(tuple(result.names[v] for v in kept), rows, alone, size)
+    alone = tuple(name for v, name in enumerate(result.names) if v not in set(joined))
+    size = "large" if len(joined) <= _NUMBERS_IN_CELLS else "medium" if len(joined) <= 30 else "small"
+    return _HeatMap(tuple(result.names[v] for v in joined), rows, alone, size)
 
 
-@dataclass(frozen=True)
-class _PairLine:
-    """A pair, with each of its probabilities as a number to sort by and in words."""
-
-    first: str
-    second: str
-    cells: tuple[tuple[str, str], ...]
-
-
-def _pair_line(names: tuple[str, ...], pair: Pair) -> _PairLine:
+def _pair_line(names: tuple[str, ...], pair: Pair) -> tuple[str, str, list[tuple[str, str]]]:
+    """Return the names, and each probability as a number to sort by and as text."""
     numbers = (pair.joined, pair.forward, pair.backward, pair.reversible)
-    cells = tuple((f"{number:.6f}", share(number)) for number in numbers)
-    return _PairLine(names[pair.first], names[pair.second], cells)
+    return names[pair.first], names[pair.second], [(f"{number:.6f}", share(number)) for number in numbers]
 
 
 def _omitted(n_pairs: int, among: str) -> str:
@@ -222,27 +201,21 @@ def _omitted(n_pairs: int, among: str) -> str:
     return f"{plural(n_more, 'more pair')} with less weight {'is' if n_more == 1 else 'are'} not listed."
 
 
-@dataclass(frozen=True)
-class _VStructures:
-    lines: tuple[tuple[str, str], ...]
-    n_more: int
-
-
-def _v_structures(result: CredibleSet) -> _VStructures:
-    if not len(result.rows):
-        return _VStructures((), 0)
+def _v_structures(result: CredibleSet) -> tuple[list[tuple[str, str]], int]:
+    """Return the most probable v-structures, and how many more there are."""
+    if not len(result.structures):
+        return [], 0
     frame = result.v_structure_probabilities()
-    shown = frame.head(_V_STRUCTURES_SHOWN)
-    lines = tuple(
+    lines = [
         (f"{first} → {child} ← {second}", share(_but_for_rounding(float(probability))))
-        for first, child, second, probability in shown.itertuples(index=False)
-    )
-    return _VStructures(lines, len(frame) - len(lines))
+        for first, child, second, probability in frame.head(_V_STRUCTURES_SHOWN).itertuples(index=False)
+    ]
+    return lines, len(frame) - len(lines)
 
 
 def _parent_sets(result: CredibleSet) -> list[tuple[str, list[tuple[str, str]], int]]:
     """Return for each variable its most probable parent sets, and how many more there are."""
-    if not len(result.rows):
+    if not len(result.structures):
         return []
     sections = []
     for name in result.names:
@@ -256,5 +229,5 @@ def _parent_sets(result: CredibleSet) -> list[tuple[str, list[tuple[str, str]], 
 
 
 def _but_for_rounding(probability: float) -> float:
-    """Return 1 for a sum of weights that is 1 but for rounding."""
+    """Return 1 for a sum of weights that differs from 1 only by rounding."""
     return 1.0 if probability > 1 - 1e-9 else probability

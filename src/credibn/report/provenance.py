@@ -1,10 +1,8 @@
-"""Where a result comes from: settings, timings and versions, and the call that gives it again."""
+"""Where a result comes from: settings, timings and versions, and the call that reproduces it."""
 
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.report.sections import as_text, surviving_candidates, within
-
-__all__ = ["facts", "promise_of_call", "repeating_call"]
 
 _DEFAULTS = {"score": "bic", "unit": "auto", "engine": "auto"}
 _NOT_REPEATED = ("data", "scores", "k_best", "n_threads")
@@ -39,37 +37,23 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
         lines.append(("Seconds", "; ".join(f"{stage}: {taken:.3f}" for stage, taken in result.timings.items())))
     given = {name: value for name, value in result.settings.items() if value is not None}
     if result.statistics:
-        lines.append(("Counted by the engine", as_text(dict(result.statistics))))
+        lines.append(("Search statistics", as_text(dict(result.statistics))))
     lines += [
-        ("Options given or by default", as_text(given) or "unknown"),
+        ("Options", as_text(given) or "unknown"),
         ("Version of credibn", str(result.provenance.get("version", "unknown"))),
     ]
     return lines
 
 
 def promise_of_call(result: CredibleSet) -> str:
-    """Say what `repeating_call` finds: where time, memory or a person ended the search, another run ends elsewhere."""
+    """Say what `repeating_call` finds: after a limit or an interruption, another run may stop elsewhere."""
     if result.stopped_because in (*_LIMITS, "interrupted"):
         return "This call asks for the same networks; the search was stopped, and another run may find more or fewer."
     return "This call finds the same networks again."
 
 
 def repeating_call(result: CredibleSet) -> str:
-    """Return Python that finds the same set again, but for objects that only a name is known of.
-
-    Examples
-    --------
-    >>> from credibn import learn
-    >>> from credibn.examples import sample_asia
-    >>> print(repeating_call(learn(sample_asia(), bayes_factor=3, max_parents=2)))
-    import credibn
-    <BLANKLINE>
-    found = credibn.learn(
-        data,  # a path, a frame or an array
-        bayes_factor=3,
-        max_parents=2,
-    )
-    """
+    """Return Python code that finds the same set again; of objects only the name is known."""
     settings = {name: value for name, value in result.settings.items() if value is not None}
     kind = settings.get("k_best")
     function = "learn" if kind is None else f"k_best_{kind}"

@@ -1,4 +1,4 @@
-"""What several pages share: the look, how numbers are put into words, the data, and the candidate parent sets.
+"""What several pages share: how they are written, how numbers are put into words, and the description of the data.
 
 Every page is one HTML file without scripts, fonts or images from elsewhere; its content security policy forbids
 loading anything. Names and states are escaped: they are text, never markup.
@@ -12,7 +12,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import islice
 
 import jinja2
 from markupsafe import Markup
@@ -24,37 +23,14 @@ from credibn.data.summary import ColumnSummary
 from credibn.errors import OptionError
 from credibn.scores import ScoreTable
 
-__all__ = [
-    "CANDIDATES_SHOWN",
-    "CandidateLine",
-    "ColumnLine",
-    "VariableSection",
-    "as_text",
-    "best_candidates",
-    "check_same_data",
-    "describe_columns",
-    "share",
-    "surviving_candidates",
-    "within",
-    "write_page",
-]
-
-CANDIDATES_SHOWN = 8
 _STATES_SHOWN = 12
 
 
 def write_page(template: str, path: str | os.PathLike[str], scripts: Sequence[str] = (), **content: object) -> None:
-    """Fill in a template of this package, and write it all or nothing.
+    """Fill in a template of this package, and write it atomically.
 
-    Parameters
-    ----------
-    template : str
-    path : str or path
-    scripts : sequence of str
-        Scripts among the assets that the page holds. Its policy allows these by their hash and no other, so that even
-        text which slipped through unescaped could not run.
-    content
-        What the template refers to.
+    The policy of the page allows the scripts given, by their hash, and no other, so that even text which slipped
+    through unescaped could not run.
     """
     environment = jinja2.Environment(
         autoescape=True,
@@ -79,7 +55,7 @@ def _text_of(name: str) -> str:
 
 
 def _script(name: str) -> str:
-    """Return a script without the name of its source map, which browsers' developer tools would try to load."""
+    """Return a script without its source map, which a browser's developer tools would try to load."""
     return "".join(line for line in _text_of(f"assets/{name}").splitlines(True) if "sourceMappingURL" not in line)
 
 
@@ -88,26 +64,14 @@ def _digest(text: str) -> str:
 
 
 def within(epsilon: float) -> str:
-    """Return an epsilon as a Bayes factor, where that is a number one can read.
-
-    Examples
-    --------
-    >>> within(math.log(20)), within(40)
-    ('within a Bayes factor of 20', 'within 40 nats')
-    """
+    """Return an epsilon as a Bayes factor; a large one, which nobody could read, in nats."""
     if epsilon > 30:
         return f"within {epsilon:,.6g} nats"
     return f"within a Bayes factor of {math.exp(epsilon):,.6g}"
 
 
 def share(probability: float) -> str:
-    """Return a probability in percent, never rounded to nothing or to everything.
-
-    Examples
-    --------
-    >>> share(1.0), share(0.99999), share(0.251), share(1e-9), share(0.0)
-    ('100 %', '> 99.9 %', '25.1 %', '< 0.1 %', '0 %')
-    """
+    """Return a probability in percent, never rounded to 0 % or 100 %."""
     if probability in (0.0, 1.0):
         return f"{100 * probability:.0f} %"
     if probability >= 0.9995:
@@ -116,7 +80,7 @@ def share(probability: float) -> str:
 
 
 def as_text(value: object) -> str:
-    """Return a setting as a reader would write it."""
+    """Return a setting as readable text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
@@ -125,7 +89,7 @@ def as_text(value: object) -> str:
 
 
 def check_same_data(dataset: Dataset, table: ScoreTable) -> None:
-    """Refuse a data set that the table was not made from."""
+    """Refuse data that the score table was not made from."""
     fingerprint = table.provenance.get("data_fingerprint") or dataset.fingerprint
     if dataset.names != table.names or fingerprint != dataset.fingerprint:
         raise OptionError(
@@ -135,7 +99,7 @@ def check_same_data(dataset: Dataset, table: ScoreTable) -> None:
 
 
 def surviving_candidates(table: ScoreTable) -> str:
-    """Say how many candidate parent sets there are; the claim of completeness only where the table carries it."""
+    """Say how many candidate parent sets there are, and for which networks they suffice, where the table says so."""
     is_single = table.n_candidates == 1
     survive = f"{plural(table.n_candidates, 'candidate parent set')} {'survives' if is_single else 'survive'}"
     if table.epsilon is None or table.provenance.get("complete") is not True:
@@ -146,7 +110,7 @@ def surviving_candidates(table: ScoreTable) -> str:
 
 @dataclass(frozen=True)
 class ColumnLine:
-    """What the table of variables says of one."""
+    """One variable in the table of variables."""
 
     name: str
     kind: str
@@ -176,33 +140,3 @@ def _describe_column(column: ColumnSummary, n_rows: int) -> ColumnLine:
         listed.append(f"and {len(pairs) - _STATES_SHOWN:,} more")
     kind = f"{plural(len(pairs), 'state')}{', discretised' if column.kind == 'discretised' else ''}"
     return ColumnLine(column.name, kind, "; ".join(listed), column.is_constant)
-
-
-@dataclass(frozen=True)
-class CandidateLine:
-    """One candidate parent set."""
-
-    parents: tuple[str, ...]
-    score: str
-    gap: str
-
-
-@dataclass(frozen=True)
-class VariableSection:
-    """One variable with its best candidates."""
-
-    name: str
-    n_candidates: int
-    candidates: tuple[CandidateLine, ...]
-
-
-def best_candidates(table: ScoreTable) -> list[VariableSection]:
-    """Return the best candidate parent sets of each variable, `CANDIDATES_SHOWN` at most."""
-    return [_best_candidates(table, node) for node in range(table.n_variables)]
-
-
-def _best_candidates(table: ScoreTable, node: int) -> VariableSection:
-    first = list(islice(table.parent_sets(node), CANDIDATES_SHOWN))
-    best = first[0][0]
-    lines = tuple(CandidateLine(parents, f"{score:,.3f}", f"{best - score:,.3f}") for score, parents in first)
-    return VariableSection(table.names[node], int(table.counts[node]), lines)

@@ -1,31 +1,22 @@
 """A result in words: how many networks are credible, what a Bayes factor is, and what is certain.
 
-No sentence claims more than the result carries: that no other network exists is said only where it is proven.
+No sentence claims more than the result proves: that no other network exists is said only where it is proven.
 """
 
 import math
 
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
-from credibn.report.sections import within
-
-__all__ = ["bayes_factor_sentences", "certain_sentences", "learning_headline"]
+from credibn.data import Dataset
+from credibn.report.sections import surviving_candidates, within
+from credibn.scores import ScoreTable
 
 _PROBABILITY_SCORES = ("bdeu", "bge")
 """Scores that are the log probability of the data given the network."""
 
 
 def learning_headline(result: CredibleSet) -> str:
-    """Say in one or two sentences how many networks are credible; the claim that no other is only where it is proven.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from credibn import learn
-    >>> x = np.arange(80) // 40
-    >>> learning_headline(learn(np.column_stack([x, x]), bayes_factor=20))
-    '2 networks in 1 class fit these data about as well as the best: no other comes within a Bayes factor of 20 of it.'
-    """
+    """Say how many networks are credible; that no other is, only where it is proven."""
     networks, classes = plural(result.n_networks, "network"), plural(result.n_classes, "class")
     found = f"{networks} in {classes}"
     is_single = result.n_networks == 1
@@ -47,8 +38,16 @@ def learning_headline(result: CredibleSet) -> str:
     return f"{found} fit these data about as well as the best: no other{_among(result)} comes {reach} of it."
 
 
+def scoring_headline(dataset: Dataset, table: ScoreTable) -> str:
+    """Say what is known after scoring."""
+    return (
+        f"{plural(dataset.n_variables, 'variable')}, {plural(dataset.n_rows, 'row')} "
+        f"({dataset.n_distinct:,} distinct). {surviving_candidates(table)}"
+    )
+
+
 def _among(result: CredibleSet) -> str:
-    """Return to which networks a claim about all networks is confined."""
+    """Return which networks a claim about all networks is limited to."""
     table = result.score_table
     if table.epsilon is None:
         return " made of the parent sets given"
@@ -56,16 +55,7 @@ def _among(result: CredibleSet) -> str:
 
 
 def bayes_factor_sentences(result: CredibleSet) -> list[str]:
-    """Say what the gap means, for readers who have never met a Bayes factor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from credibn import learn
-    >>> bayes_factor_sentences(learn(np.arange(8).reshape(4, 2) % 3, score="bdeu", bayes_factor=3))[0]
-    'A Bayes factor says how many times more probable the data are under one network than under another; here it is at \
-most 3 between the best network and any other in this report.'
-    """
+    """Say what the gap means, for readers who have never met a Bayes factor."""
     size = f"exp({result.epsilon:,.6g})" if result.epsilon > 30 else f"{math.exp(result.epsilon):,.6g}"
     sentences = [
         "A Bayes factor says how many times more probable the data are under one network than under another; here it "

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from credibn._base.checks import whole_number
 from credibn._run.progress import stage_bars
 from credibn.credible import CredibleSet
-from credibn.credible.display import class_frame
+from credibn.credible.classes import class_frame
 from credibn.data import Dataset, read_data
 from credibn.data.frames import pandas_frame
 from credibn.errors import DataError, OptionError, TimeLimitError
@@ -316,7 +316,8 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     @property
     def classes_frame_(self) -> DataFrame:
         """A row for each equivalence class: score, gap, size, weight, edges."""
-        return class_frame(self._found())
+        found = self._found()
+        return class_frame(found.classes(), found.optimal_score)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Figures of a credible set, as matplotlib figures: the gap curve and the heat map of edges.
 
-They are made without pyplot, so nothing global changes and nothing is kept alive: show one in a notebook, or save it
-with ``figure.savefig("curve.pdf")``. matplotlib is imported when the first figure is made.
+They are made without pyplot, so they change no global state and are freed when they are no longer used: show one in a
+notebook, or save it with ``figure.savefig("curve.pdf")``. matplotlib is imported with the first figure.
 """
 
 from __future__ import annotations
@@ -18,30 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.text import plural
+from credibn.credible import CredibleSet
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from credibn.credible.credible_set import CredibleSet  # which makes these figures
-
-__all__ = [
-    "ALERT",
-    "BAYES_FACTORS",
-    "INK",
-    "LINE",
-    "MARK",
-    "SOFT",
-    "blank_figure",
-    "edge_heat_map",
-    "figure_svg",
-    "gap_curve",
-    "label_counts",
-    "networks_within",
-    "overview",
-    "quiet_matplotlib",
-    "style_axes",
-]
 
 _Shown = TypeVar("_Shown")
 
@@ -111,18 +92,7 @@ def edge_heat_map(result: CredibleSet) -> Figure:
 
 
 def figure_svg(make: Callable[[_Shown], Figure], result: _Shown, prefix: str, label: str) -> str:
-    """Return a figure as an SVG element for a page; the same result gives the same bytes.
-
-    Parameters
-    ----------
-    make : callable
-        `gap_curve`, or another function that makes a figure.
-    result : CredibleSet, or what `make` takes
-    prefix : str
-        Put before each id, so that several figures fit on one page.
-    label : str
-        What the figure shows, for those who cannot see it: plain text without ``"``, ``<`` and ``&``.
-    """
+    """Return a figure as an SVG element for a page; the same result gives the same bytes."""
     settings = {"svg.hashsalt": prefix, "svg.fonttype": "none", "font.size": 11}
     with quiet_matplotlib(), io.StringIO() as sink:
         import matplotlib.style
@@ -136,7 +106,7 @@ def figure_svg(make: Callable[[_Shown], Figure], result: _Shown, prefix: str, la
 
 @contextmanager
 def quiet_matplotlib() -> Iterator[None]:
-    """Keep matplotlib's remarks on its list of fonts off the terminal of someone who asked for a page."""
+    """Silence matplotlib's messages about its font cache."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -160,7 +130,7 @@ def _themed(svg: str, prefix: str, label: str) -> str:
 
 
 def blank_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of so many inches."""
+    """Return an empty figure; width and height are in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -176,22 +146,15 @@ def style_axes(axes: Axes) -> None:
 
 
 def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
-    """Return for each Bayes factor of the curve how many networks, in how many classes, are within it.
-
-    Examples
-    --------
-    >>> from credibn import learn
-    >>> networks_within(learn(np.column_stack([np.arange(80) // 40] * 2), bayes_factor=5))
-    [('3', '2 networks', '1 class')]
-    """
+    """Return for each Bayes factor of the curve how many networks, in how many classes, are within it."""
     lines = []
     for factor in BAYES_FACTORS:
         gap = math.log(factor)
-        if gap <= result.epsilon * (1 + 1e-12) and len(result.rows):
+        if gap <= result.epsilon * (1 + 1e-12) and len(result.structures):
             is_all = math.isclose(gap, result.epsilon)  # the search has its own margin for rounding at the boundary
-            inside = np.count_nonzero(result.rows.scores >= result.optimal_score - gap)
-            rows = result.rows.first(len(result.rows) if is_all else int(inside))
-            lines.append((f"{factor}", plural(rows.n_networks, "network"), plural(rows.n_classes, "class")))
+            inside = np.count_nonzero(result.structures.scores >= result.optimal_score - gap)
+            found = result.structures.first(len(result.structures) if is_all else int(inside))
+            lines.append((f"{factor}", plural(found.n_networks, "network"), plural(found.n_classes, "class")))
     return lines
 
 
@@ -237,27 +200,27 @@ def _power(exponent: int) -> str:
 def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return log10 of the number of networks, and the gap, at each corner of the curve, thinned to what one can see.
 
-    Row i holds the networks from the first to the last of those that it adds: both have its gap.
+    A class adds several networks: the first and the last of them have the same gap.
     """
-    rows = result.rows
-    if not len(rows):
+    found = result.structures
+    if not len(found):
         return np.zeros(0), np.zeros(0)
-    last = np.logaddexp.accumulate(rows.log_sizes) / _LOG10
-    gaps = np.maximum(0.0, result.optimal_score - rows.scores)
-    if len(rows) > _MOST_STEPS:
+    last = np.logaddexp.accumulate(found.log_sizes) / _LOG10
+    gaps = np.maximum(0.0, result.optimal_score - found.scores)
+    if len(found) > _MOST_STEPS:
         wanted = np.linspace(0, last[-1], _MOST_STEPS)
-        kept = np.unique(np.append(np.searchsorted(last, wanted).clip(max=len(rows) - 1), len(rows) - 1))
+        steps = np.unique(np.append(np.searchsorted(last, wanted).clip(max=len(found) - 1), len(found) - 1))
     else:
-        kept = np.arange(len(rows))
-    first = np.where(kept > 0, last[kept - 1], 0.0)
-    return np.column_stack([first, last[kept]]).ravel(), np.repeat(gaps[kept], 2)
+        steps = np.arange(len(found))
+    first = np.where(steps > 0, last[steps - 1], 0.0)
+    return np.column_stack([first, last[steps]]).ravel(), np.repeat(gaps[steps], 2)
 
 
 def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     n = len(result.names)
-    edges = result.averages().parent_sets.edges if len(result.rows) else np.zeros((n, n))
+    edges = result.averages().parent_sets.edges if len(result.structures) else np.zeros((n, n))
     colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
     image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None
@@ -266,7 +229,7 @@ def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
     axes.set_ylabel("Parent")
     if n <= _MOST_LABELS:
         size = max(4.0, min(10.0, 260 / n))
-        # A dollar sign in a name is no mathematics.
+        # A dollar sign in a name does not start a formula.
         axes.set_xticks(range(n), result.names, rotation=90, fontsize=size, parse_math=False)
         axes.set_yticks(range(n), result.names, fontsize=size, parse_math=False)
     if n <= _MOST_NUMBERS:
