@@ -6,8 +6,8 @@ models for associations between variables, some of which are qualitative and som
 17); a discrete child with continuous parents has Bayes' rule on Gaussians, which is what the conditional-Gaussian score
 assumes (Andrews, Ramsey & Cooper 2018).
 
-A node is a position. Columns of values are codes (discrete) or floats (continuous), one array for each node; those that
-a model does not use may be anything.
+A node is a position. Columns of values are codes (discrete) or floats (continuous), one array for each node; a model
+reads only those that it uses.
 """
 
 from __future__ import annotations
@@ -24,15 +24,6 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn.errors import OptionError
-
-__all__ = [
-    "GaussianDiscriminant",
-    "LinearGaussian",
-    "LocalModel",
-    "TableModel",
-    "log_conditional",
-    "log_conditionals_of_states",
-]
 
 SUM_TOLERANCE = 1e-5
 """Probabilities may miss the sum 1 by this much: network files print six or seven digits."""
@@ -224,28 +215,16 @@ class GaussianDiscriminant:
 LocalModel = TableModel | LinearGaussian | GaussianDiscriminant
 
 
+def table_in_order(parents: Sequence[int], probabilities: NDArray[np.float64]) -> TableModel:
+    """Return a table whose parents may come in any order, each with its axis."""
+    order = np.argsort(parents, kind="stable")
+    return TableModel(tuple(sorted(parents)), np.ascontiguousarray(probabilities.transpose(*order, len(order))))
+
+
 def log_conditional(model: LocalModel, child: int, columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return the natural logarithm of the probability, or density, of a child's value given its parents' values.
+    """Return the natural logarithm of the probability, or density, of a child's values given its parents' values.
 
-    Parameters
-    ----------
-    model : LocalModel
-    child : int
-        Its position.
-    columns : sequence of array
-        The values of each node: codes, or floats of a continuous one. Those of the child and its parents must
-        broadcast against each other; the others are not looked at.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that they broadcast to; -inf for what cannot happen.
-
-    Examples
-    --------
-    >>> coin = TableModel((), np.array([0.25, 0.75]))
-    >>> np.exp(log_conditional(coin, 0, [np.array([0, 1, 1])]))
-    array([0.25, 0.75, 0.75])
+    The columns of the child and its parents must broadcast against each other. What is impossible has -inf.
     """
     if isinstance(model, LinearGaussian):
         cell = tuple(columns[v] for v in model.discrete_parents)
@@ -268,24 +247,7 @@ def log_conditionals_of_states(
 ) -> NDArray[np.float64]:
     """Return the natural logarithm of the probability of each state of a discrete child, given its parents' values.
 
-    Parameters
-    ----------
-    model : TableModel or GaussianDiscriminant
-    columns : sequence of array
-        As for `log_conditional`; the child's own column is not looked at.
-
-    Returns
-    -------
-    ndarray of float64, shape (*rows, r)
-        Where `rows` is what the parents' columns broadcast to: nothing, for a child without parents.
-
-    Examples
-    --------
-    >>> wet = TableModel((0,), np.array([[0.9, 0.1], [0.25, 0.75]]))
-    >>> np.exp(log_conditionals_of_states(wet, [np.array([1, 1, 0])]))
-    array([[0.25, 0.75],
-           [0.25, 0.75],
-           [0.9 , 0.1 ]])
+    The shape is that to which the parents' columns broadcast, none without parents, and the states last.
     """
     if isinstance(model, TableModel):
         return _log(model.probabilities[tuple(columns[v] for v in model.parents)])
@@ -308,7 +270,7 @@ def log_conditionals_of_states(
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):  # what cannot happen has log probability -inf
+    with np.errstate(divide="ignore"):  # what is impossible has log probability -inf
         return np.asarray(np.log(probabilities))
 
 
@@ -317,7 +279,7 @@ def _set(model: object, name: str, value: object) -> None:
 
 
 def _set_array(model: object, name: str) -> None:
-    """Keep a read-only view: the caller's own array keeps its flags."""
+    """Store a read-only view: the flags of the caller's own array do not change."""
     try:
         view = np.asarray(getattr(model, name), dtype=np.float64).view()
     except (TypeError, ValueError):
