@@ -33,10 +33,6 @@ def to_dot(graph: Any, *, name: str = "network") -> str:
     name : str
         The name of the drawing.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     OptionError
@@ -120,7 +116,9 @@ def model_string(graph: Any) -> str:
     for node in structure:
         text = str(node)
         if not text or text != text.strip() or any(mark in text for mark in "[]|:"):
-            raise OptionError(f"the name {text!r} cannot stand in a model string: rename it without blanks and [ ] | :")
+            raise OptionError(
+                f"the name {text!r} is not allowed in a model string: rename it without blanks and [ ] | :"
+            )
     for parent, child, is_directed in structure.edges(data="directed", default=True):
         if not is_directed:
             raise OptionError(f"{parent!r} -- {child!r} has no direction; a model string takes networks: give a member")

@@ -23,6 +23,7 @@ from credibn._base.text import plural
 from credibn.errors import OptionError
 from credibn.notebook import block, drawing, paragraph, table
 from credibn.scores.constraints import edge_of, find_cycle, position_of
+from credibn.scores.table import parent_positions
 
 if TYPE_CHECKING:  # networkx is slow to import: it is loaded when needed
     from networkx import DiGraph
@@ -43,7 +44,7 @@ class CPDAG:
     directed : tuple of (parent, child)
         The edges that all members of the class share, ordered by the positions of their ends.
     undirected : tuple of (a, b)
-        The edges that point one way in some members and the other way in others; a stands before b in `names`.
+        The edges that point one way in some members and the other way in others; a is before b in `names`.
 
     Examples
     --------
@@ -94,7 +95,8 @@ def network_graph(names: Sequence[Hashable], masks: NDArray[np.uint64]) -> DiGra
 
     graph = nx.DiGraph()
     graph.add_nodes_from(names)
-    graph.add_edges_from((names[parent], names[child]) for child, row in enumerate(masks) for parent in _positions(row))
+    parents = enumerate(parent_positions(masks))
+    graph.add_edges_from((names[parent], names[child]) for child, above in parents for parent in above)
     return graph
 
 
@@ -119,8 +121,8 @@ def cpdag_of(graph: DiGraph) -> CPDAG:
     """Return the CPDAG of a network's equivalence class."""
     names = tuple(graph)
     _, compelled, undirected, _ = _class_form(parent_masks(graph, names))
-    directed = sorted((parent, child) for child, row in enumerate(compelled) for parent in _positions(row))
-    free = sorted((v, u) for v, row in enumerate(undirected) for u in _positions(row) if v < u)
+    directed = sorted((v, child) for child, above in enumerate(parent_positions(compelled)) for v in above)
+    free = [(v, u) for v, joined in enumerate(parent_positions(undirected)) for u in joined if v < u]
     return CPDAG(
         names,
         tuple((names[parent], names[child]) for parent, child in directed),
@@ -166,12 +168,6 @@ def _class_form(
     """Return the canonical member, compelled parents, undirected neighbours and size words of one network."""
     canonical, compelled, undirected, sizes = _core.class_forms(masks[np.newaxis], np.arange(len(masks)))
     return canonical[0], compelled[0], undirected[0], sizes[0]
-
-
-def _positions(mask: NDArray[np.uint64]) -> list[int]:
-    """Return the members of a node set, in increasing order."""
-    bits = sum(int(word) << 64 * k for k, word in enumerate(mask))
-    return [v for v in range(bits.bit_length()) if bits >> v & 1]
 
 
 def _positions_of_edges(edges: Any, names: Sequence[Any]) -> Iterator[tuple[int, int]]:

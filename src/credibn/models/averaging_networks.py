@@ -110,7 +110,7 @@ def average_models(
     if total < share - 1e-9:
         warnings.warn(
             f"the {len(chosen):,} heaviest classes hold {total:.1%} of the weight of the credible set, less than the "
-            f"share of {share:.1%} asked for: raise max_classes to use more, or lower share",
+            f"share of {share:.1%}: raise max_classes to use more, or lower share",
             CredibnWarning,
             stacklevel=2,
         )
@@ -134,7 +134,7 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
     dataset = read_data(data, **read_options)
     if dataset.names != found.names:
         different = sorted({*dataset.names} ^ {*found.names})
-        what = f"{different[0]!r} is in one only" if different else "their order differs"
+        what = f"{different[0]!r} is in one only" if different else "they are in another order"
         raise OptionError(
             f"the variables of the table are not those of the credible set ({what}): give the training table, read "
             "with the options that learn was given"

@@ -48,7 +48,7 @@ from credibn.scores.constraints import find_cycle
 
 _SCALED_UP_TO = 1e-2
 _MAX_DEFAULTS = 1 << 22
-"""All `default` lines together stand for at most this many numbers: a short file must not take all memory."""
+"""All `default` lines together may represent this many numbers: a short file must not take all memory."""
 _MAX_PARENTS = 31
 """A table has an axis for each parent and one for the child, and some NumPy functions handle at most 32 axes."""
 
@@ -128,7 +128,7 @@ def _likely(text: str, known: Iterable[str]) -> str:
 
 
 def _check_defaults(bif: BifText, families: Iterable[tuple[tuple[int, ...], Distribution]], codes: _Codes) -> None:
-    """Raise if default lines stand for more numbers than is sensible, before any table is made."""
+    """Raise if default lines represent more numbers than is sensible, before any table is made."""
     n_numbers = 0
     for child, (parents, block) in enumerate(families):
         if "default" in block.whole:
@@ -142,7 +142,7 @@ def _check_defaults(bif: BifText, families: Iterable[tuple[tuple[int, ...], Dist
 def _cells(
     bif: BifText, child: int, parents: tuple[int, ...], block: Distribution, codes: _Codes
 ) -> tuple[NDArray[np.float64], list[Word]]:
-    """Return the probabilities of each cell of the parents, in the file's order, and where each stands."""
+    """Return the probabilities of each cell of the parents, in the file's order, and the first word of its line."""
     n_cells, n_states = math.prod(len(codes[v]) for v in parents), len(codes[child])
     if "table" in block.whole:
         table = block.whole["table"]
@@ -237,7 +237,7 @@ def _written_states(name: str, labels: tuple[object, ...] | None) -> list[str]:
 
 
 def _written(text: str, what: str) -> str:
-    """Return a name or state as it stands in the file."""
+    """Return a name or state as it is written in the file."""
     is_text = "\r" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
     written = text if WORD.fullmatch(text) else f'"{text}"'
     if not is_text or not (WORD.fullmatch(written) or QUOTED.fullmatch(written)):

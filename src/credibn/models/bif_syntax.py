@@ -18,7 +18,7 @@ _END = "the end of the file"
 
 
 class Word(NamedTuple):
-    """A name, state, keyword or mark; `mark` is empty unless it is one, and `_END` behind the last word."""
+    """A name, state, keyword or mark; `mark` is empty unless it is one, and `_END` at the end of the file."""
 
     text: str
     position: int
@@ -74,7 +74,7 @@ class BifText:
         raise FileFormatError(f"{self.source}, line {line}: expected {expected}, found {found}")
 
     def end(self) -> Word:
-        """Return what stands behind the last word."""
+        """Return the word that marks the end of the file."""
         return Word(_END, len(self.text.rstrip()), _END)
 
     def next(self) -> Word:

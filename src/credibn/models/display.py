@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from credibn.models.bayesian_network import BayesianNetwork
     from credibn.models.prediction import AveragedModel
 
+__all__ = ["averaged_model_html", "network_html"]
+
 _STATES_SHOWN = 6
 
 
@@ -24,13 +26,32 @@ class _Structure:
 
 
 def averaged_model_html(model: AveragedModel) -> str:
-    """Return what the model is, and its variables."""
+    """Return what the model is, and its variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibn import average_models, learn
+    >>> x = np.arange(80) // 40
+    >>> data = np.column_stack([x, x])
+    >>> print(averaged_model_html(average_models(learn(data), data)).splitlines()[1])
+    <p>AveragedModel(1 network of 1 class, 2 variables, share 1)</p>
+    """
     rows = [[name, _states(labels)] for name, labels in zip(model.names, model.states, strict=True)]
     return block(paragraph(repr(model)), table(["variable", "states"], rows))
 
 
 def network_html(network: BayesianNetwork) -> str:
-    """Return the network drawn, and a table of its variables with their parents."""
+    """Return the network drawn, and a table of its variables with their parents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibn import fit_network
+    >>> network = fit_network(["X0->X1"], np.array([[0, 0], [1, 1]]))
+    >>> network_html(network).count("<polygon")
+    1
+    """
     parents = [tuple(network.names[v] for v in above) for above in network.parents]
     edges = tuple((parent, name) for name, above in zip(network.names, parents, strict=True) for parent in above)
     lines = zip(network.names, network.states, parents, network.local_models, strict=True)

@@ -19,8 +19,8 @@ Analysis, section 3.6) ::
     Sigma = (SS + kappa V + n kappa / (n + kappa) (x - m)(x - m)') / (n + kappa)
 
 which are the moments of the rows together with kappa more rows that have the table's means and variances and no
-correlation. Regressions and discriminants are read off these moments. Where there is one cell, x = m and Sigma is that
-of the conditional-Gaussian score.
+correlation. Regressions and discriminants follow from these moments. With a single cell, x = m and Sigma is that of the
+conditional-Gaussian score.
 
 The moments of a set of variables are part of those of a larger set, and so are the pseudo-counts: a network of discrete
 variables only, or of continuous ones only, is thus the projection of one smoothed distribution onto its structure, and

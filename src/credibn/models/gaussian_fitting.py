@@ -183,12 +183,10 @@ def _refuse_singular(
     if not is_singular.any():
         return
     cell = int(is_singular.argmax())
-    labels = []
-    for v in reversed(discrete):
-        cell, code = divmod(cell, int(data.arities[v]))
-        labels.append(f"{data.names[v]!r} = {(data.states[v] or ())[code]!r}")
-    where = f" where {', '.join(reversed(labels))}" if labels else ""
-    n_rows = int(counts[int(is_singular.argmax())])
+    codes = np.unravel_index(cell, data.arities[list(discrete)]) if discrete else ()
+    labels = [f"{data.names[v]!r} = {(data.states[v] or ())[code]!r}" for v, code in zip(discrete, codes, strict=True)]
+    where = f" where {', '.join(labels)}" if labels else ""
+    n_rows = int(counts[cell])
     raise DataError(
         f"maximum likelihood of {data.names[child]!r}: the {n_rows:,} rows{where} do not determine the covariance of "
         f"{', '.join(map(repr, continuous))} (too few, or one follows from the others). Use "

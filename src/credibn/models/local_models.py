@@ -72,7 +72,27 @@ class TableModel:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearGaussian:
+class _TwoKindsOfParents:
+    discrete_parents: tuple[int, ...]
+    continuous_parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("discrete_parents", "continuous_parents"):
+            _set(self, name, _increasing(getattr(self, name)))
+        shared = set(self.discrete_parents) & set(self.continuous_parents)
+        if shared:
+            raise OptionError(f"node {min(shared)} is both a discrete and a continuous parent; name it once")
+
+    __reduce__ = rebuilt_from_fields
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Positions of all parents, increasing."""
+        return tuple(sorted(self.discrete_parents + self.continuous_parents))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussian(_TwoKindsOfParents):
     """A continuous child: a regression on its continuous parents in each cell of the discrete ones.
 
     Attributes
@@ -91,14 +111,12 @@ class LinearGaussian:
     array([-2.528, -3.028])
     """
 
-    discrete_parents: tuple[int, ...]
-    continuous_parents: tuple[int, ...]
     intercepts: NDArray[np.float64]
     coefficients: NDArray[np.float64]
     variances: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _set_parents(self)
+        super().__post_init__()
         for name in ("intercepts", "coefficients", "variances"):
             _set_array(self, name)
         cells = self.intercepts.shape
@@ -115,13 +133,6 @@ class LinearGaussian:
         if not (self.variances > 0).all():
             raise OptionError(f"a variance is {float(self.variances.min())!r}; each must be positive")
 
-    __reduce__ = rebuilt_from_fields
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """Positions of all parents, increasing."""
-        return tuple(sorted(self.discrete_parents + self.continuous_parents))
-
     @property
     def n_parameters(self) -> int:
         """Number of intercepts, coefficients and variances."""
@@ -129,7 +140,7 @@ class LinearGaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianDiscriminant:
+class GaussianDiscriminant(_TwoKindsOfParents):
     """A discrete child with continuous parents: Bayes' rule on a Gaussian of these parents for each state.
 
     The probability of state s given the cell d of the discrete parents and the values x of the continuous ones is
@@ -154,14 +165,12 @@ class GaussianDiscriminant:
            [0.095, 0.905]])
     """
 
-    discrete_parents: tuple[int, ...]
-    continuous_parents: tuple[int, ...]
     probabilities: NDArray[np.float64]
     means: NDArray[np.float64]
     covariances: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _set_parents(self)
+        super().__post_init__()
         for name in ("probabilities", "means", "covariances"):
             _set_array(self, name)
         shape, k = self.probabilities.shape, len(self.continuous_parents)
@@ -181,13 +190,6 @@ class GaussianDiscriminant:
         if not np.allclose(self.covariances, np.swapaxes(self.covariances, -1, -2), rtol=1e-9, atol=0):
             raise OptionError("a covariance matrix is not symmetric; give symmetric ones")
         self._whitening  # noqa: B018 - refuses matrices that are not positive definite
-
-    __reduce__ = rebuilt_from_fields
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """Positions of all parents, increasing."""
-        return tuple(sorted(self.discrete_parents + self.continuous_parents))
 
     @property
     def n_parameters(self) -> int:
@@ -288,14 +290,6 @@ def _set_array(model: object, name: str) -> None:
         raise OptionError(f"{name} hold a value that is not finite; give finite numbers")
     view.flags.writeable = False
     _set(model, name, view)
-
-
-def _set_parents(model: LinearGaussian | GaussianDiscriminant) -> None:
-    for name in ("discrete_parents", "continuous_parents"):
-        _set(model, name, _increasing(getattr(model, name)))
-    shared = set(model.discrete_parents) & set(model.continuous_parents)
-    if shared:
-        raise OptionError(f"node {min(shared)} is both a discrete and a continuous parent; name it once")
 
 
 def _increasing(parents: Sequence[int]) -> tuple[int, ...]:

@@ -166,21 +166,8 @@ class AveragedModel:
     ) -> Series[Any] | DataFrame:
         """Return the most probable state of a discrete target, or the mean of a continuous one, in each row.
 
-        Of equally probable states, the first is returned.
-
-        Parameters
-        ----------
-        data, target, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        pandas.Series, or pandas.DataFrame for a list of targets
-
-        Raises
-        ------
-        OptionError, DataError, TooLargeError
-            See `predict_proba`.
+        Of equally probable states, the first is returned. For a list of targets the result is a DataFrame. See
+        `predict_proba` for the arguments and errors.
         """
         import pandas as pd
 
@@ -194,24 +181,10 @@ class AveragedModel:
     def impute(self, data: Rows, **row_options: Any) -> DataFrame:
         """Return the rows with each missing cell filled by its most probable state, or its mean if it is continuous.
 
-        Each cell is filled given the observed cells of its row only; filled cells are not evidence for others.
-
-        Parameters
-        ----------
-        data, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With the columns of the table in their order, then those of the model that it lacks. Cells with a value stay
-            as they are, and columns keep their type if it can hold the states. A discretised column becomes one of
-            interval labels.
-
-        Raises
-        ------
-        DataError, TooLargeError
-            See `predict_proba`.
+        Each cell is filled given the observed cells of its row only; filled cells are not evidence for others. The
+        columns of the table come first, then those of the model that it lacks. Cells with a value do not change, and
+        columns keep their type if it can hold the states; a discretised column becomes one of interval labels. See
+        `predict_proba` for the arguments and errors.
         """
         rows = self._read(data, row_options, ())
         is_missing = rows.is_missing
@@ -222,24 +195,10 @@ class AveragedModel:
         return filled_frame(data, rows, self.cuts, filled)
 
     def log_likelihood(self, data: Rows, **row_options: Any) -> NDArray[np.float64]:
-        """Return the natural log of the averaged probability (density, where continuous) of each row.
+        """Return the natural log of the averaged probability, or density, of each row.
 
-        That is log sum_k w_k p(row | network k); of a row with missing cells, the probability of the observed ones.
-
-        Parameters
-        ----------
-        data, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,)
-            Minus infinity if all networks rule a row out.
-
-        Raises
-        ------
-        DataError, TooLargeError
-            See `predict_proba`.
+        That is log sum_k w_k p(row | network k); of a row with missing cells, the probability of the observed ones. It
+        is minus infinity if all networks rule a row out. See `predict_proba` for the arguments and errors.
         """
         rows = self._read(data, row_options, ())
         return log_likelihoods(self.mixture, self._evidence(rows))

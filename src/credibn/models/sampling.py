@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn._base.checks import whole_number
 from credibn.errors import OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, TableModel, log_conditionals_of_states
@@ -23,9 +24,7 @@ def sample_frame(network: BayesianNetwork, n_rows: int, seed: int) -> DataFrame:
     """Draw rows from a network: see `BayesianNetwork.sample`."""
     import pandas as pd
 
-    for name, value, least in (("n_rows", n_rows, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise OptionError(f"{name} is {value!r}; give a whole number, {least} or more")
+    n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
     if n_rows > _MAX_ROWS:
         raise OptionError(f"n_rows is {n_rows:,}; at most {_MAX_ROWS:,} rows can be drawn at once")
     generator = np.random.default_rng(seed)

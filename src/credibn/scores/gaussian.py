@@ -61,7 +61,7 @@ class GaussianBIC:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class BGe:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------

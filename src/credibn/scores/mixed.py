@@ -76,7 +76,7 @@ class ConditionalGaussianBIC:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------

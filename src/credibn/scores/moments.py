@@ -88,7 +88,7 @@ def computed_once(data: DataView, key: object, compute: Callable[[], _T]) -> _T:
     if known is None:
         try:
             weakref.finalize(data, _known_moments.pop, id(data), None).atexit = False
-        except TypeError:  # not weakly referable: nothing would tell when to drop it from the cache
+        except TypeError:  # not weakly referable: we would not learn when to drop it from the cache
             return compute()
         known = _known_moments[id(data)] = {}
     if key not in known:

@@ -4,7 +4,7 @@ Columns with one state take no part: such a column costs nothing as a parent and
 engines see only the other columns, in order; `ScoringProblem.widen` puts the rest back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -70,22 +70,22 @@ class ScoringProblem:
     @cached_property
     def allowed(self) -> NDArray[np.uint8]:
         """1 where the edge from row to column may be used."""
-        matrix = np.ones((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
-        for child, parents in enumerate(self.constraints.forbidden):
-            matrix[sorted(parents), child] = 0
-        return self._between_searched(matrix)
+        return 1 - self._edges(self.constraints.forbidden)
 
     @cached_property
     def required(self) -> NDArray[np.uint8]:
         """1 where the edge from row to column must be used."""
+        return self._edges(self.constraints.required)
+
+    def _edges(self, parents_of: Sequence[Collection[int]]) -> NDArray[np.uint8]:
         matrix = np.zeros((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
-        for child, parents in enumerate(self.constraints.required):
-            matrix[sorted(parents), child] = 1
+        for child, parents in enumerate(parents_of):
+            matrix[list(parents), child] = 1
         return self._between_searched(matrix)
 
     @cached_property
     def max_parents(self) -> NDArray[np.int64]:
-        """The most parents that each searched column may have."""
+        """The largest number of parents of each searched column."""
         limits = np.array(self.constraints.max_parents, dtype=np.int64)[self.searched]
         return np.minimum(limits, self.n_searched - 1)
 

@@ -38,7 +38,7 @@ class DataView(Protocol):
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """How many rows of the table each distinct row stands for."""
+        """Number of rows of the table that equal each distinct row."""
 
     @property
     def n_rows(self) -> int:

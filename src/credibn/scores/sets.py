@@ -20,7 +20,7 @@ from credibn.scores.protocol import SetScore
 
 _SETS_PER_CALL = 1 << 16
 _SET_COST_ERROR = 1e-12
-"""The error of F, relative to the largest F, where a score has no `set_cost_error`."""
+"""The error of F, relative to the largest F, if a score has no `set_cost_error`."""
 _LEAST_TOLERANCE = 1e-12
 
 
@@ -118,7 +118,7 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
 
 
 def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
-    """Return the most parents of each node, as the caller and, for Gaussian BIC, the number of rows limit them."""
+    """Return the largest number of parents of each node: limited by the caller and, for Gaussian BIC, by the rows."""
     if not isinstance(score, GaussianBIC):
         return problem.max_parents
     most = score.max_set_size(problem.data) - 1

@@ -15,7 +15,7 @@ array of words, so that only the nodes' own lines take Python time.
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.errors import FileFormatError, OptionError
-from credibn.scores.table import MAX_VARIABLES, ScoreTable, is_gap, parent_positions
+from credibn.scores.table import MAX_VARIABLES, ScoreTable, is_gap
 
 _COUNT_KEYS = ("n_variables", "n_candidates")
 _BLANK = np.isin(np.arange(256), np.frombuffer(b" \t\n\r\x0b\x0c", dtype=np.uint8))
@@ -257,7 +257,7 @@ def _add_meta(text: _TextLines, line: int, content: bytes, target: dict[str, obj
 
 
 def _meta_value(text: str) -> object:
-    """Return the text read as JSON, or the text itself if it is none, as other programs write it."""
+    """Return the text read as JSON, or the text itself if it is not JSON, as other programs write it."""
     try:
         value: object = json.loads(text)
         json.dumps(value, allow_nan=False)
@@ -278,7 +278,7 @@ def write_jkl(table: ScoreTable, sink: BinaryIO) -> None:
     sink.write(f"{len(names)}\n".encode())
     for node, count in enumerate(table.counts.tolist()):
         sink.write(f"{names[node]} {count}\n".encode())
-        lines = [f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in _candidates(table, node)]
+        lines = [f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in table.parent_sets(node)]
         sink.write("".join(lines).encode())
 
 
@@ -292,17 +292,10 @@ def write_pss(table: ScoreTable, sink: BinaryIO) -> None:
         sink.write(f"META {key} = {_meta_text(value)}\n".encode())
     for node, name in enumerate(names):
         sink.write(f"VAR {name}\n".encode())
-        sink.write("".join([f"{score!r}{_spaced(p)}\n" for score, p in _candidates(table, node)]).encode())
+        sink.write("".join([f"{score!r}{_spaced(p)}\n" for score, p in table.parent_sets(node)]).encode())
 
 
-def _candidates(table: ScoreTable, node: int) -> Iterator[tuple[float, list[str]]]:
-    rows = slice(int(table.offsets[node]), int(table.offsets[node + 1]))
-    names = table.names
-    for score, parents in zip(table.scores[rows].tolist(), parent_positions(table.masks[rows]), strict=True):
-        yield score, [names[v] for v in parents]
-
-
-def _spaced(names: list[str]) -> str:
+def _spaced(names: tuple[str, ...]) -> str:
     return " " + " ".join(names) if names else ""
 
 
