@@ -20,8 +20,8 @@ sum to 1 up to 1e-5, are scaled to sum to 1 with a warning when they are off by 
 Written: probabilities as the shortest decimals that read back as the same number, states as text, in quotes unless they
 form a word. There is no way to write a double quote or a line break in a name.
 
-The parser is written by hand: a generated one would have to treat each probability as a token, and could not say what
-it expected in the words of the format.
+The parser is written by hand: any word, keywords included, may be a name, errors say what was expected in the terms of
+the format, and a line of probabilities is converted as a whole, which is fast.
 """
 
 from __future__ import annotations
