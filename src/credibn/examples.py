@@ -1,7 +1,6 @@
-"""Example data that the package makes by itself: the same rows for the same seed, no file and no download.
+"""Example data that the package generates: the same rows for the same seed, without files or downloads.
 
-Small networks from textbooks and papers, written here as the facts that they are, so that one knows what should come
-back; and a table that is well known enough to compare:
+Small networks from textbooks and papers, whose structure is known; and a well-known table:
 
 - ``"asia"``: the chest clinic of Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on graphical
   structures and their application to expert systems", J. R. Statist. Soc. B 50(2).
@@ -21,29 +20,20 @@ import pyarrow as pa
 
 from credibn._base.checks import whole_number
 from credibn.errors import OptionError
-from credibn.models import BayesianNetwork, TableModel
+from credibn.models import BayesianNetwork
+from credibn.models.local_models import table_in_order
 
 __all__ = ["ASIA", "NETWORKS", "YesNoNode", "example_network", "sample_asia", "sample_example", "tic_tac_toe"]
 
 
 @dataclass(frozen=True)
 class YesNoNode:
-    """A node of a network of two states each: its parents, and the probability of "yes" for each of their answers.
-
-    Attributes
-    ----------
-    name : str
-    parents : tuple of str
-    probability_of_yes : mapping of str to float
-        The key holds one letter for each parent, in order: ``"yn"`` is yes to the first, no to the second.
-    states : tuple of str
-        What "yes" and "no" are called.
-    """
+    """A node with two states: its parents, and the probability of "yes" for each combination of their answers."""
 
     name: str
     parents: tuple[str, ...]
-    probability_of_yes: Mapping[str, float]
-    states: tuple[str, str] = ("yes", "no")
+    probability_of_yes: Mapping[str, float]  # by one letter for each parent: "yn" is yes to the first, no to the second
+    states: tuple[str, str] = ("yes", "no")  # what "yes" and "no" are called
 
 
 ASIA = (
@@ -56,7 +46,6 @@ ASIA = (
     YesNoNode("xray", ("either",), {"y": 0.98, "n": 0.05}),
     YesNoNode("dysp", ("either", "bronc"), {"yy": 0.9, "yn": 0.7, "ny": 0.8, "nn": 0.1}),
 )
-"""The chest clinic: parents stand before their children."""
 
 NETWORKS: Mapping[str, tuple[YesNoNode, ...]] = {
     "asia": ASIA,
@@ -81,7 +70,7 @@ NETWORKS: Mapping[str, tuple[YesNoNode, ...]] = {
         YesNoNode("WetGrass", ("Sprinkler", "Rain"), {"yy": 0.99, "yn": 0.9, "ny": 0.9, "nn": 0.0}),
     ),
 }
-"""Networks by name; parents stand before their children."""
+"""Networks by name, parents before their children."""
 
 
 def example_network(name: str) -> BayesianNetwork:
@@ -102,8 +91,7 @@ def example_network(name: str) -> BayesianNetwork:
     for node in nodes:
         parents = [position[parent] for parent in node.parents]
         yes = np.array([node.probability_of_yes["".join(key)] for key in itertools.product("yn", repeat=len(parents))])
-        yes = yes.reshape((2,) * len(parents)).transpose(np.argsort(parents))  # parents by position
-        models.append(TableModel(tuple(sorted(parents)), np.stack([yes, 1 - yes], -1)))
+        models.append(table_in_order(parents, np.stack([yes, 1 - yes], -1).reshape((2,) * (len(parents) + 1))))
     return BayesianNetwork(tuple(position), tuple(node.states for node in nodes), tuple(models))
 
 
@@ -114,7 +102,7 @@ def sample_example(name: str, n_rows: int = 1000, seed: int = 0) -> pa.Table:
     ----------
     name : {"asia", "cancer", "earthquake", "sprinkler"}
     n_rows : int
-        How many rows, at least 1.
+        At least 1.
     seed : int
         The same seed gives the same rows; more rows are not a continuation of fewer.
 
@@ -179,8 +167,8 @@ def tic_tac_toe() -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        958 rows: nine squares, each ``"x"``, ``"o"`` or ``"b"`` (blank), and the outcome, ``"positive"``
-        where x has won and ``"negative"`` otherwise; in the order of the boards read as text.
+        958 rows: nine squares, each ``"x"``, ``"o"`` or ``"b"`` (blank), and the outcome, ``"positive"`` if x has won
+        and ``"negative"`` otherwise; in the order of the boards read as text.
 
     Examples
     --------

@@ -581,7 +581,7 @@ def test_read_data_sees_all_states_of_a_sample(labels):
 @pytest.mark.parametrize(("n_rows", "seed"), [(0, 0), (2.5, 0), (True, 0), (5, -1), (5, None)])
 def test_odd_numbers_of_rows_and_seeds_are_refused(n_rows, seed):
     network = BayesianNetwork(("a",), TWO[:1], (COIN,))
-    with pytest.raises(OptionError, match="give a whole number"):
+    with pytest.raises(OptionError, match="must be a whole number"):
         network.sample(n_rows, seed)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from credibn.errors import OptionError
 
-if TYPE_CHECKING:  # both take a while to import: only those who ask for one wait for it
+if TYPE_CHECKING:  # both are slow to import: they are loaded when needed
     from networkx import DiGraph
     from pandas import DataFrame
 
@@ -29,13 +29,9 @@ def to_dot(graph: Any, *, name: str = "network") -> str:
     Parameters
     ----------
     graph : networkx.DiGraph or CPDAG
-        Attributes of edges that are text or numbers, such as ``label``, ``color`` or ``penwidth``, are kept.
+        Attributes of edges that are text or numbers, such as ``label``, ``color`` or ``penwidth``, are written.
     name : str
         The name of the drawing.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -73,7 +69,7 @@ def to_graphml(graph: Any) -> str:
     Raises
     ------
     OptionError
-        If it is not a directed graph, or a name cannot stand in XML.
+        If it is not a directed graph, or a name has a character that XML does not allow.
 
     Examples
     --------
@@ -99,13 +95,13 @@ def to_graphml(graph: Any) -> str:
 def model_string(graph: Any) -> str:
     """Return a network as a model string of the R package bnlearn, such as ``[A][B][C|A:B]``.
 
-    Nodes stand in a topological order, as much as possible in that of the graph, and parents in the same order.
+    Nodes and parents are in a topological order, as close as possible to that of the graph.
 
     Raises
     ------
     OptionError
-        If it is not a directed graph without cycles and without undirected edges, or a name is empty, starts or ends in
-        a blank, or has one of ``[ ] | :`` in it.
+        If it is not a directed acyclic graph, has undirected edges, or a name is empty, starts or ends with a blank, or
+        contains one of ``[ ] | :``.
 
     Examples
     --------
@@ -120,7 +116,9 @@ def model_string(graph: Any) -> str:
     for node in structure:
         text = str(node)
         if not text or text != text.strip() or any(mark in text for mark in "[]|:"):
-            raise OptionError(f"the name {text!r} cannot stand in a model string: rename it without blanks and [ ] | :")
+            raise OptionError(
+                f"the name {text!r} is not allowed in a model string: rename it without blanks and [ ] | :"
+            )
     for parent, child, is_directed in structure.edges(data="directed", default=True):
         if not is_directed:
             raise OptionError(f"{parent!r} -- {child!r} has no direction; a model string takes networks: give a member")
@@ -142,7 +140,7 @@ def parse_model_string(text: str) -> DiGraph:
     Raises
     ------
     OptionError
-        If it is none, a parent is not among the nodes, or the edges form a cycle.
+        If the text is not a model string, a parent is not among the nodes, or the edges form a cycle.
 
     Examples
     --------

@@ -3,11 +3,10 @@
 Two networks are equivalent when they state the same conditional independences: when they have the same skeleton and
 the same v-structures (Verma & Pearl 1990). A class is shown by its CPDAG, in which an edge has a direction if all
 members agree on it (Chickering 1995). Class sizes are counted in polynomial time (Wienöbst, Bannach & Liśkiewicz
-2021), members listed one by one (Wienöbst, Luttermann, Bannach & Liśkiewicz 2023); the work is done in the compiled
-core.
+2021), members listed one by one (Wienöbst, Luttermann, Bannach & Liśkiewicz 2023), both in the compiled core.
 
 Inside credibn a network over n nodes is an array of parent masks, of shape (n, ceil(n / 64)): bit ``v % 64`` of word
-``v // 64`` in row c tells whether v is a parent of c. `network_graph` and `parent_masks` lead to networkx and back.
+``v // 64`` in row c is set if v is a parent of c. `network_graph` and `parent_masks` convert to networkx and back.
 """
 
 from __future__ import annotations
@@ -20,23 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn._base.text import plural
 from credibn.errors import OptionError
 from credibn.scores.constraints import edge_of, find_cycle, position_of
+from credibn.scores.table import parent_positions
 
-if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
+if TYPE_CHECKING:  # networkx is slow to import: it is loaded when needed
     from networkx import DiGraph
 
-__all__ = [
-    "CPDAG",
-    "class_members",
-    "class_size",
-    "cpdag_of",
-    "network_graph",
-    "parent_masks",
-    "same_class",
-]
-
-_MOST_NODES = 255
+_MAX_NODES = 255
 _SHOWN_EDGES = 12
 _MEMBERS_PER_CALL = 256
 
@@ -52,7 +43,7 @@ class CPDAG:
     directed : tuple of (parent, child)
         The edges that all members of the class share, ordered by the positions of their ends.
     undirected : tuple of (a, b)
-        The edges that point one way in some members and the other way in others; a stands before b in `names`.
+        The edges that point one way in some members and the other way in others; a is before b in `names`.
 
     Examples
     --------
@@ -89,8 +80,7 @@ class CPDAG:
     def __repr__(self) -> str:
         edges = self.edges_as_text
         more = f", ... ({len(edges)} edges)" if len(edges) > _SHOWN_EDGES else ""
-        nodes = "1 node" if len(self.names) == 1 else f"{len(self.names)} nodes"
-        return f"CPDAG of {nodes}: {', '.join(edges[:_SHOWN_EDGES]) or 'no edges'}{more}"
+        return f"CPDAG of {plural(len(self.names), 'node')}: {', '.join(edges[:_SHOWN_EDGES]) or 'no edges'}{more}"
 
     def _repr_html_(self) -> str:
         from credibn.report.notebook import cpdag_html
@@ -99,64 +89,21 @@ class CPDAG:
 
 
 def network_graph(names: Sequence[Hashable], masks: NDArray[np.uint64]) -> DiGraph:
-    """Return the network with these parent masks as a networkx graph.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The nodes, in order; the graph keeps it.
-    masks : array of uint64, shape (n, ceil(n / 64))
-        The parents of each node.
-
-    Returns
-    -------
-    networkx.DiGraph
-        With an edge (parent, child) for each parent, ordered by child, then parent.
-
-    Examples
-    --------
-    >>> graph = network_graph(["rain", "wet"], parent_masks(["rain->wet"], ["rain", "wet"]))
-    >>> list(graph.nodes), list(graph.edges)
-    (['rain', 'wet'], [('rain', 'wet')])
-    """
+    """Return the network with these parent masks, its edges ordered by child, then parent."""
     import networkx as nx
 
     graph = nx.DiGraph()
     graph.add_nodes_from(names)
-    graph.add_edges_from((names[parent], names[child]) for child, row in enumerate(masks) for parent in _positions(row))
+    parents = enumerate(parent_positions(masks))
+    graph.add_edges_from((names[parent], names[child]) for child, above in parents for parent in above)
     return graph
 
 
 def parent_masks(edges: DiGraph | Iterable[object], names: Sequence[Hashable]) -> NDArray[np.uint64]:
-    """Return the parent masks of a network given as a graph or as edges.
-
-    Parameters
-    ----------
-    edges : networkx.DiGraph or iterable of edges
-        Each edge is a (parent, child) pair of names or positions, or a string such as ``"rain->wet"``. The nodes of a
-        graph are names; those it lacks have no edges.
-    names : sequence of str
-        The nodes, in order.
-
-    Returns
-    -------
-    array of uint64, shape (n, ceil(n / 64))
-
-    Raises
-    ------
-    OptionError
-        For an unknown name, a self-loop, a directed cycle, an undirected graph, no nodes or more than 255.
-
-    Examples
-    --------
-    >>> parent_masks([("rain", "wet"), "sprinkler->wet"], ["rain", "sprinkler", "wet"])
-    array([[0],
-           [0],
-           [3]], dtype=uint64)
-    """
+    """Return the parent masks of a network given as a graph of names or as edges; nodes that it lacks have no edges."""
     n = len(names)
-    if not 1 <= n <= _MOST_NODES:
-        raise OptionError(f"the network has {n} nodes; credibn takes 1 to {_MOST_NODES}")
+    if not 1 <= n <= _MAX_NODES:
+        raise OptionError(f"the network has {n} nodes; credibn takes 1 to {_MAX_NODES}")
     masks = np.zeros((n, -(-n // 64)), dtype=np.uint64)
     parents: dict[int, list[int]] = {child: [] for child in range(n)}
     for parent, child in _positions_of_edges(edges, names):
@@ -170,25 +117,11 @@ def parent_masks(edges: DiGraph | Iterable[object], names: Sequence[Hashable]) -
 
 
 def cpdag_of(graph: DiGraph) -> CPDAG:
-    """Return the CPDAG of a network's equivalence class.
-
-    Raises
-    ------
-    OptionError
-        As `parent_masks`.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> cpdag_of(nx.DiGraph([("rain", "wet"), ("sprinkler", "wet"), ("wet", "slippery")]))
-    CPDAG of 4 nodes: rain -> wet, wet -> slippery, sprinkler -> wet
-    >>> cpdag_of(nx.DiGraph([("cloudy", "rain"), ("rain", "wet")]))
-    CPDAG of 3 nodes: cloudy -- rain, rain -- wet
-    """
+    """Return the CPDAG of a network's equivalence class."""
     names = tuple(graph)
     _, compelled, undirected, _ = _class_form(parent_masks(graph, names))
-    directed = sorted((parent, child) for child, row in enumerate(compelled) for parent in _positions(row))
-    free = sorted((v, u) for v, row in enumerate(undirected) for u in _positions(row) if v < u)
+    directed = sorted((v, child) for child, above in enumerate(parent_positions(compelled)) for v in above)
+    free = [(v, u) for v, joined in enumerate(parent_positions(undirected)) for u in joined if v < u]
     return CPDAG(
         names,
         tuple((names[parent], names[child]) for parent, child in directed),
@@ -197,39 +130,13 @@ def cpdag_of(graph: DiGraph) -> CPDAG:
 
 
 def class_size(graph: DiGraph) -> int:
-    """Return the exact number of networks that are equivalent to this one, itself included.
-
-    Raises
-    ------
-    OptionError
-        As `parent_masks`.
-
-    Examples
-    --------
-    >>> import itertools
-    >>> import networkx as nx
-    >>> class_size(nx.DiGraph(itertools.combinations("abcde", 2)))
-    120
-    """
+    """Return the exact number of networks that are equivalent to this one, itself included."""
     sizes = _class_form(parent_masks(graph, tuple(graph)))[3]
     return sum(int(word) << 64 * k for k, word in enumerate(sizes))
 
 
 def same_class(first: DiGraph, second: DiGraph) -> bool:
-    """Whether two networks over the same nodes are Markov equivalent.
-
-    Raises
-    ------
-    OptionError
-        When the nodes differ, and as `parent_masks`.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> chain, fork = nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")])
-    >>> same_class(chain, fork), same_class(chain, nx.DiGraph([("a", "b"), ("c", "b")]))
-    (True, False)
-    """
+    """Whether two networks over the same nodes are Markov equivalent."""
     names = tuple(first)
     missing = [node for node in names if node not in second] + [node for node in second if node not in first]
     if missing:
@@ -239,23 +146,9 @@ def same_class(first: DiGraph, second: DiGraph) -> bool:
 
 
 def class_members(graph: DiGraph) -> Iterator[DiGraph]:
-    """Yield every network that is equivalent to this one, itself included, each once and none kept.
+    """Yield every network that is equivalent to this one, itself included; see `class_size` for their number.
 
-    The order depends on the class and the order of the nodes only. A class can be very large: see `class_size`.
-
-    Raises
-    ------
-    OptionError
-        As `parent_masks`, before the first network.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> for member in class_members(nx.DiGraph([("a", "b"), ("b", "c")])):
-    ...     print(*member.edges)
-    ('a', 'b') ('b', 'c')
-    ('b', 'a') ('b', 'c')
-    ('b', 'a') ('c', 'b')
+    The order depends on the class and the order of the nodes only.
     """
     names = tuple(graph)
     members = _core.ClassMembers(parent_masks(graph, names)[np.newaxis])
@@ -274,12 +167,6 @@ def _class_form(
     """Return the canonical member, compelled parents, undirected neighbours and size words of one network."""
     canonical, compelled, undirected, sizes = _core.class_forms(masks[np.newaxis], np.arange(len(masks)))
     return canonical[0], compelled[0], undirected[0], sizes[0]
-
-
-def _positions(mask: NDArray[np.uint64]) -> list[int]:
-    """Return the members of a node set, in increasing order."""
-    bits = sum(int(word) << 64 * k for k, word in enumerate(mask))
-    return [v for v in range(bits.bit_length()) if bits >> v & 1]
 
 
 def _positions_of_edges(edges: Any, names: Sequence[Any]) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,7 @@
-"""Bayesian networks with parameters: fitting, sampling, files and exports."""
+"""Bayesian networks with parameters: fitting, prediction, sampling, files and exports."""
 
 from credibn.models.averaging_networks import average_models
 from credibn.models.bayesian_network import BayesianNetwork
-from credibn.models.bif import read_bif, write_bif
 from credibn.models.exchange import from_pgmpy, from_pyagrum
 from credibn.models.fitting import fit_local_model, fit_network
 from credibn.models.local_models import (
@@ -30,8 +29,6 @@ __all__ = [
     "from_pyagrum",
     "log_conditional",
     "log_conditionals_of_states",
-    "read_bif",
     "read_network",
-    "write_bif",
     "write_network",
 ]

@@ -20,8 +20,6 @@ from credibn.models.prediction import AveragedModel
 from credibn.scores.scoring import SCORES, resolve_score
 from credibn.scores.table import parent_positions
 
-__all__ = ["average_models"]
-
 
 def average_models(
     found: CredibleSet,
@@ -39,32 +37,33 @@ def average_models(
     """Fit the networks of a credible set, for predictions that are averaged over them.
 
     Classes are taken by decreasing weight, by default size times exp(score), until they hold `share` of the weight or
-    there are `max_classes`. One member of each is fitted: see `credibn.models.prediction` for why that is enough.
+    there are `max_classes`. One member of each is fitted: `credibn.models.prediction` says why that is enough.
 
     Parameters
     ----------
     found : CredibleSet
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
-        The training table; with the same ``read_options`` as were given to `learn`.
+        The training table; with the same ``read_options`` as for `learn`.
     method, pseudo_rows
         How parameters are fitted: see `fit_network`.
     equivalent_sample_size : float, optional
-        Weight of the prior of the discrete parameters; by default that of the BDeu score, if the set was found with
-        it, and otherwise 1.
+        Of the prior of the discrete parameters; by default that of the BDeu score, if the set was found with it, and
+        otherwise 1.
     share : float
-        The part of the posterior weight to use, above 0 and at most 1. The networks' weights are scaled to sum to 1.
+        The share of the posterior weight to use, above 0 and at most 1. The networks' weights are scaled to sum to 1.
     max_classes : int
-        The most classes to use (networks, where both kinds of variables occur and the set lists single networks).
-        Complete rows are predicted quickly from any number; rows with missing cells take time in proportion.
+        The largest number of classes to use (of networks, if there are both kinds of variables and the set lists single
+        networks). Complete rows are predicted quickly from any number; for rows with missing cells the time is
+        proportional to it.
     prior : {"networks", "classes"} or structure prior
-        What counts the same beforehand: see `CredibleSet.edge_probabilities`.
+        What has the same prior probability: see `CredibleSet.edge_probabilities`.
     allow_other_data : bool
-        Whether the parameters may come from another table than the structures, with the same variables.
+        Whether the parameters may come from a different table with the same variables.
 
     Returns
     -------
     AveragedModel
-        Its `share` tells what the classes used hold.
+        Its `share` is the weight of the classes used.
 
     Raises
     ------
@@ -76,7 +75,7 @@ def average_models(
     Warns
     -----
     CredibnWarning
-        When `max_classes` leaves less than `share`.
+        If `max_classes` classes hold less than `share`.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def average_models(
     weighted = weigh(found.score_table, found.structures, prior)
     chosen, weights = _chosen_rows(weighted, dataset, share, max_classes)
     size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
-    # A candidate of the score table is a child with its parents: each that is used is fitted once.
+    # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
     used, places = np.unique(
         table.offsets[:-1] + weighted.structures.choices[chosen].astype(np.int64), return_inverse=True
@@ -113,7 +112,7 @@ def average_models(
     if total < share - 1e-9:
         warnings.warn(
             f"the {len(chosen):,} heaviest classes hold {total:.1%} of the weight of the credible set, less than the "
-            f"share of {share:.1%} asked for: raise max_classes to use more, or lower share",
+            f"share of {share:.1%}: raise max_classes to use more, or lower share",
             CredibnWarning,
             stacklevel=2,
         )
@@ -137,7 +136,7 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
     dataset = read_data(data, **read_options)
     if dataset.names != found.names:
         different = sorted({*dataset.names} ^ {*found.names})
-        what = f"{different[0]!r} is in one only" if different else "they stand in another order"
+        what = f"{different[0]!r} is in one only" if different else "they are in another order"
         raise OptionError(
             f"the variables of the table are not those of the credible set ({what}): give the training table, read "
             "with the options that learn was given"
@@ -165,9 +164,9 @@ def _chosen_rows(
     rows, weights = weighted.structures, weighted.weights
     is_mixed = len(set(dataset.is_discrete)) > 1
     first: NDArray[np.int64] = np.arange(len(rows))
-    if rows.class_of is not None and not is_mixed:  # one member stands for its class; in mixed networks each for itself
+    if rows.class_of is not None and not is_mixed:  # one member represents its class, except in mixed networks
         first, weights = rows.first_members, np.bincount(rows.class_of, weights=weights).astype(np.float64)
     order = np.argsort(-weights, kind="stable")
     needed = int(np.searchsorted(np.cumsum(weights[order]), share - 1e-12)) + 1
-    kept = order[: min(needed, max_classes, len(order))]
-    return first[kept], weights[kept]
+    heaviest = order[: min(needed, max_classes, len(order))]
+    return first[heaviest], weights[heaviest]

@@ -19,13 +19,11 @@ from credibn.errors import OptionError
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, LocalModel, TableModel
 from credibn.scores.constraints import find_cycle, position_of
 
-if TYPE_CHECKING:  # networkx and pandas take a while to import: only those who ask for a graph or a frame wait
+if TYPE_CHECKING:  # networkx and pandas are slow to import: they are loaded when needed
     from networkx import DiGraph
     from pandas import DataFrame, Series
 
     from credibn.models.prediction import AveragedModel
-
-__all__ = ["BayesianNetwork"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +41,7 @@ class BayesianNetwork:
     local_models : tuple of TableModel, LinearGaussian or GaussianDiscriminant
         The distribution of each variable given its parents, which are positions in `names`.
     cuts : mapping of str to tuple of float
-        Cut points of the variables that were discretised: numbers in new rows are cut there.
+        Cut points of the variables that were discretised; new rows are discretised with them.
 
     Examples
     --------
@@ -140,7 +138,20 @@ class BayesianNetwork:
         return position_of(self.names, name)
 
     def sample(self, n_rows: int, seed: int = 0) -> DataFrame:
-        """Draw rows; see `credibn.models.sampling.sample_network`.
+        """Draw rows from the network.
+
+        Parameters
+        ----------
+        n_rows : int
+            At least 1.
+        seed : int
+            The same seed gives the same rows; more rows are not a continuation of fewer.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A discrete column is a Categorical that declares all states in order, so that `read_data` also knows those
+            that were not drawn; the state None, which represents a missing value, is missing. Others are float64.
 
         Examples
         --------
@@ -151,30 +162,31 @@ class BayesianNetwork:
         0  tails
         1  tails
         """
-        from credibn.models.sampling import sample_network
+        from credibn.models.sampling import sample_frame
 
-        return sample_network(self, n_rows, seed)
+        return sample_frame(self, n_rows, seed)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the network to a file; see `credibn.models.network_files.write_network`."""
+        """Write the network to a file; see `write_network`."""
         from credibn.models.network_files import write_network
 
         write_network(self, path)
 
     def to_networkx(self) -> DiGraph:
         """Return the structure, its nodes with the attributes ``states`` and ``local_model``."""
-        from credibn.models.exchange import to_networkx
-
-        return to_networkx(self)
+        graph = self.graph
+        for name, labels, model in zip(self.names, self.states, self.local_models, strict=True):
+            graph.nodes[name].update(states=labels, local_model=model)
+        return graph
 
     def to_pgmpy(self) -> Any:
-        """Return a ``pgmpy.models.DiscreteBayesianNetwork``; see `credibn.models.exchange`."""
+        """Return a ``pgmpy.models.DiscreteBayesianNetwork``; all variables must be discrete."""
         from credibn.models.exchange import to_pgmpy
 
         return to_pgmpy(self)
 
     def to_pyagrum(self) -> Any:
-        """Return a ``pyagrum.BayesNet``; see `credibn.models.exchange`."""
+        """Return a ``pyagrum.BayesNet``; all variables must be discrete, and states become text."""
         from credibn.models.exchange import to_pyagrum
 
         return to_pyagrum(self)
@@ -182,13 +194,13 @@ class BayesianNetwork:
     def conditional_table(self, node: str | int) -> DataFrame:
         """Return the parameters of one variable as a frame with a row for each cell of its discrete parents.
 
-        The columns are the probabilities of the states of a discrete variable; the intercept, the coefficients of the
-        continuous parents and the variance of a continuous one.
+        The columns are the probabilities of the states of a discrete variable, or the intercept, the coefficients of
+        the continuous parents and the variance of a continuous one.
 
         Raises
         ------
         OptionError
-            If there is no such variable, or it is discrete with continuous parents, which no such table describes.
+            If there is no such variable, or it is discrete with continuous parents and has no table.
         """
         import pandas as pd
 
@@ -230,7 +242,7 @@ class BayesianNetwork:
 
     @cached_property
     def _model(self) -> AveragedModel:
-        from credibn.models.prediction import model_of_network  # which knows this class
+        from credibn.models.prediction import model_of_network  # which imports this class
 
         return model_of_network(self)
 

@@ -1,4 +1,4 @@
-"""The syntax of BIF files: from text to blocks, by recursive descent. What they mean is for `bif_tables`."""
+"""The syntax of BIF files: from text to blocks, by recursive descent. `credibn.models.bif` says what they mean."""
 
 from __future__ import annotations
 
@@ -8,36 +8,32 @@ from typing import NamedTuple, NoReturn
 
 from credibn.errors import FileFormatError
 
-__all__ = ["QUOTED", "WORD", "BifBlocks", "BifSyntax", "ProbabilityBlock", "Row", "VariableBlock", "Word", "parse_bif"]
-
 WORD = re.compile(r'(?!//|/\*)[^\s{}()\[\],;|"]+')
 QUOTED = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r'"[^"\n]*"|(?<![^\s{}()\[\],;|"])(?://[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
 _TOKEN = re.compile(r'\s*(?:"([^"\n]*)"|([^\s{}()\[\],;|"]+)|(.))?', re.DOTALL)
-_PROPERTY = re.compile(r'(?:"[^"\n]*"|[^";])*+;')
+_PROPERTY = re.compile(r'(?:"[^"\n]*"|[^";])*+;|[^;]*;')
 _VALUES = re.compile(r"[^;{}()\[\]|\"]*")
 _END = "the end of the file"
 
 
 class Word(NamedTuple):
-    """A name, state, keyword or mark, and where it stands in the text."""
+    """A name, state, keyword or mark; `mark` is empty unless it is one, and `_END` at the end of the file."""
 
     text: str
     position: int
-    is_mark: bool = False
+    mark: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
-    """The probabilities of one line, and the states of the parents that it is for."""
+class Line(NamedTuple):
+    """Probabilities, the word that the line starts with, and the states of the parents that it is for."""
 
+    start: Word
     cell: tuple[Word, ...]
     values: list[float]
-    position: int
 
 
-@dataclass(frozen=True)
-class VariableBlock:
+class Variable(NamedTuple):
     """A variable with its states."""
 
     name: Word
@@ -45,31 +41,20 @@ class VariableBlock:
 
 
 @dataclass
-class ProbabilityBlock:
-    """The distribution of a child: a table, or rows with an optional default."""
+class Distribution:
+    """The distribution of a child: its lines, and those that start with ``table`` or ``default``."""
 
     child: Word
     parents: tuple[Word, ...]
-    rows: list[Row] = field(default_factory=list)
-    table: Row | None = None
-    default: Row | None = None
+    lines: list[Line] = field(default_factory=list)
+    whole: dict[str, Line] = field(default_factory=dict)
 
 
-@dataclass
-class BifBlocks:
-    """All blocks of a file, in its order."""
-
-    variables: list[VariableBlock] = field(default_factory=list)
-    probabilities: list[ProbabilityBlock] = field(default_factory=list)
-
-
-class BifSyntax:
-    """A text without its comments, and the place that has been read up to."""
+class BifText:
+    """A text without its comments, and the position that has been read up to."""
 
     def __init__(self, source: str, text: str) -> None:
-        self.source = source
-        self.position = 0
-        self.text = text
+        self.source, self.text, self.position = source, text, 0
         self.text = _COMMENT.sub(self._blank, text)
 
     def _blank(self, match: re.Match[str]) -> str:
@@ -78,207 +63,168 @@ class BifSyntax:
         if found.startswith('"'):
             return found
         if found.startswith("/*") and (len(found) < 4 or not found.endswith("*/")):
-            self.fail(match.start(), "'*/' at the end of the comment that starts here", _END)
+            self.fail(Word(found, match.start()), "'*/' at the end of the comment that starts here", _END)
         return re.sub(r"[^\n]", " ", found)
 
-    def fail(self, position: int, expected: str, found: str) -> NoReturn:
-        """Raise for what stands at a position."""
-        line = self.text.count("\n", 0, position) + 1
+    def fail(self, word: Word, expected: str, found: str | None = None) -> NoReturn:
+        """Raise for a word that is not what was expected, or for something else found there."""
+        line = self.text.count("\n", 0, word.position) + 1
+        if found is None:
+            found = _END if word.mark == _END else repr(word.text if len(word.text) <= 60 else word.text[:57] + "...")
         raise FileFormatError(f"{self.source}, line {line}: expected {expected}, found {found}")
 
-    def next(self) -> Word | None:
-        """Return the next word or mark, or None at the end."""
+    def end(self) -> Word:
+        """Return the word that marks the end of the file."""
+        return Word(_END, len(self.text.rstrip()), _END)
+
+    def next(self) -> Word:
+        """Read the next word or mark."""
         match = _TOKEN.match(self.text, self.position)
         assert match is not None  # every part of the pattern is optional
         self.position = match.end()
         group = match.lastindex
-        return None if group is None else Word(match[group], match.start(group), is_mark=group == 3)
+        if group is None:
+            return self.end()
+        return Word(match[group], match.start(group), match[group] if group == 3 else "")
 
-    def fail_at(self, word: Word | None, expected: str) -> NoReturn:
-        """Raise for a word that is not what it should be."""
-        if word is None:
-            self.fail(len(self.text.rstrip()), expected, _END)
-        self.fail(word.position, expected, repr(word.text if len(word.text) <= 60 else word.text[:57] + "..."))
-
-    def mark(self, mark: str, after: str) -> Word:
+    def mark(self, mark: str, after: str) -> None:
         """Read one mark."""
         word = self.next()
-        if word is None or not word.is_mark or word.text != mark:
-            self.fail_at(word, f"{mark!r} after {after}")
-        return word
+        if word.mark != mark:
+            self.fail(word, f"{mark!r} after {after}")
 
     def word(self, what: str) -> Word:
         """Read a name, a state or a keyword."""
         word = self.next()
-        if word is None or word.is_mark:
-            self.fail_at(word, what)
+        if word.mark:
+            self.fail(word, what)
         return word
 
     def words_until(self, end: str, what: str) -> tuple[Word, ...]:
         """Read words, separated by commas or blanks, up to a mark."""
-        words = list[Word]()
-        word = self.next()
-        while not _is_mark(word, end):
-            if word is None or word.is_mark:
-                self.fail_at(word, what)
+        words, word = list[Word](), self.next()
+        while word.mark != end:
+            if word.mark:
+                self.fail(word, what)
             words.append(word)
             word = self.next()
-            if _is_mark(word, ","):
-                word = self.next()
-                if _is_mark(word, end):
-                    self.fail_at(word, what)
-            elif word is None or (word.is_mark and word.text != end):
-                self.fail_at(word, f"',' or {end!r} after {words[-1].text!r}")
+            if word.mark == ",":
+                word = self.word(what)
+            elif word.mark not in ("", end):
+                self.fail(word, f"',' or {end!r} after {words[-1].text!r}")
         return tuple(words)
 
     def skip_property(self, keyword: Word) -> None:
         """Read up to the semicolon that ends a property."""
         match = _PROPERTY.match(self.text, self.position)
-        end = self.text.find(";", self.position) + 1 if match is None else match.end()
-        if end == 0:
-            self.fail(keyword.position, "';' at the end of the property that starts here", _END)
-        self.position = end
+        if match is None:
+            self.fail(keyword, "';' at the end of the property that starts here", _END)
+        self.position = match.end()
 
-    def values(self, position: int) -> list[float]:
+    def line(self, start: Word, cell: tuple[Word, ...] = ()) -> Line:
         """Read probabilities, separated by commas or blanks, and the semicolon after them."""
         match = _VALUES.match(self.text, self.position)
-        assert match is not None  # the pattern matches nothing too
+        assert match is not None  # the pattern also matches no text
         chunk, self.position = match[0], match.end()
-        if self.text[self.position : self.position + 1] != ";":
-            self.fail_at(self.next(), "';' after the probabilities")
-        self.position += 1
-        texts = chunk.split(",") if "," in chunk else chunk.split()
-        try:
-            values = list(map(float, texts))
-        except ValueError:
-            self._explain_values(match.start(), chunk)
-        if "_" in chunk:
-            self._explain_values(match.start(), chunk)
+        self.mark(";", "the probabilities")
+        values = _numbers(chunk)
+        if values is None:
+            parts = re.finditer(r"(?:^|,)\s*([^,]*)" if "," in chunk else r"(\S+)", chunk)
+            wrong = next(part for part in parts if len(_numbers(part[1]) or ()) != 1)
+            self.fail(Word(wrong[1].rstrip(), match.start() + wrong.start(1)), "a probability")
         if not values:
-            self.fail(position, "probabilities", "none")
-        return values
-
-    def _explain_values(self, start: int, chunk: str) -> NoReturn:
-        """Raise for the first of some texts that is no number."""
-        for part in re.finditer(r"(?:^|,)([^,]*)" if "," in chunk else r"(\S+)", chunk):
-            text = part[1].strip()
-            if not _is_number(text):
-                at = start + part.start(1) + len(part[1]) - len(part[1].lstrip())
-                self.fail_at(Word(text, at), "a probability")
-        raise AssertionError("some text is no number")
+            self.fail(start, "probabilities", "none")
+        return Line(start, cell, values)
 
 
-def _is_mark(word: Word | None, mark: str) -> bool:
-    return word is not None and word.is_mark and word.text == mark
-
-
-def _is_number(text: str) -> bool:
+def _numbers(text: str) -> list[float] | None:
+    """Return the numbers in a text, separated by commas or by blanks, or None if it holds anything else."""
     try:
-        float(text)
+        return None if "_" in text else list(map(float, text.split(",") if "," in text else text.split()))
     except ValueError:
-        return False
-    return "_" not in text
+        return None
 
 
-def parse_bif(syntax: BifSyntax) -> BifBlocks:
-    """Return the blocks of a BIF file.
-
-    Raises
-    ------
-    FileFormatError
-        Naming the file, the line, what was expected and what was found.
-
-    Examples
-    --------
-    >>> blocks = parse_bif(BifSyntax("coin.bif", "variable coin { type discrete [2] { heads, tails }; }"))
-    >>> [state.text for state in blocks.variables[0].states]
-    ['heads', 'tails']
-    """
-    blocks = BifBlocks()
-    while (keyword := syntax.next()) is not None:
-        if keyword.is_mark or keyword.text not in ("network", "variable", "probability"):
-            syntax.fail_at(keyword, "'network', 'variable' or 'probability'")
+def parse_bif(bif: BifText) -> tuple[list[Variable], list[Distribution]]:
+    """Return the blocks of a BIF file, in its order."""
+    variables, distributions = list[Variable](), list[Distribution]()
+    while (keyword := bif.next()).mark != _END:
         if keyword.text == "network":
-            _skip_network(syntax)
+            _skip_network(bif)
         elif keyword.text == "variable":
-            blocks.variables.append(_variable(syntax))
+            variables.append(_variable(bif))
+        elif keyword.text == "probability":
+            distributions.append(_distribution(bif))
         else:
-            blocks.probabilities.append(_probability(syntax))
-    return blocks
+            bif.fail(keyword, "'network', 'variable' or 'probability'")
+    return variables, distributions
 
 
-def _skip_network(syntax: BifSyntax) -> None:
-    while (word := syntax.next()) is not None and not word.is_mark and word.text != "variable":
+def _skip_network(bif: BifText) -> None:
+    while not (word := bif.next()).mark and word.text != "variable":
         pass  # the name may have several words
-    if not _is_mark(word, "{"):
-        syntax.fail_at(word, "'{' after the network's name")
-    while (word := syntax.next()) is not None and not word.is_mark and word.text == "property":
-        syntax.skip_property(word)
-    if not _is_mark(word, "}"):
-        syntax.fail_at(word, "'property' or '}' in the network block")
+    if word.mark != "{":
+        bif.fail(word, "'{' after the network's name")
+    while (word := bif.next()).text == "property":
+        bif.skip_property(word)
+    if word.mark != "}":
+        bif.fail(word, "'property' or '}' in the network block")
 
 
-def _variable(syntax: BifSyntax) -> VariableBlock:
-    name = syntax.word("the name of a variable")
-    syntax.mark("{", f"'variable {name.text}'")
-    states: tuple[Word, ...] | None = None
-    while (word := syntax.next()) is not None and not word.is_mark:
+def _variable(bif: BifText) -> Variable:
+    name = bif.word("the name of a variable")
+    bif.mark("{", f"'variable {name.text}'")
+    states = tuple[Word, ...]()
+    while not (word := bif.next()).mark:
         if word.text == "property":
-            syntax.skip_property(word)
-        elif word.text == "type" and states is None:
-            states = _states(syntax, name)
+            bif.skip_property(word)
+        elif word.text == "type" and not states:
+            states = _states(bif, name)
         else:
-            syntax.fail_at(word, f"one 'type', 'property' or '}}' in the block of variable {name.text!r}")
-    if not _is_mark(word, "}"):
-        syntax.fail_at(word, f"'}}' at the end of the block of variable {name.text!r}")
-    if states is None:
-        syntax.fail_at(word, f"'type discrete [ k ] {{ state, ... }};' of variable {name.text!r}")
-    return VariableBlock(name, states)
+            bif.fail(word, f"one 'type', 'property' or '}}' in the block of variable {name.text!r}")
+    if word.mark != "}":
+        bif.fail(word, f"'}}' at the end of the block of variable {name.text!r}")
+    if not states:
+        bif.fail(word, f"'type discrete [ k ] {{ state, ... }};' of variable {name.text!r}")
+    return Variable(name, states)
 
 
-def _states(syntax: BifSyntax, name: Word) -> tuple[Word, ...]:
-    kind = syntax.word("'discrete' after 'type'")
+def _states(bif: BifText, name: Word) -> tuple[Word, ...]:
+    kind = bif.word("'discrete' after 'type'")
     if kind.text != "discrete":
-        syntax.fail_at(kind, f"'discrete' after 'type' of {name.text!r}: a BIF file holds discrete variables only")
-    syntax.mark("[", "'discrete'")
-    count = syntax.word("the number of states")
-    syntax.mark("]", "the number of states")
-    syntax.mark("{", "the number of states")
-    states = syntax.words_until("}", f"a state of {name.text!r}")
-    syntax.mark(";", "the states")
-    if not states or not (count.text.isascii() and count.text.isdigit()) or count.text.lstrip("0") != str(len(states)):
+        bif.fail(kind, f"'discrete' after 'type' of {name.text!r}: a BIF file holds discrete variables only")
+    bif.mark("[", "'discrete'")
+    count = bif.word("the number of states")
+    bif.mark("]", "the number of states")
+    bif.mark("{", "the number of states")
+    states = bif.words_until("}", f"a state of {name.text!r}")
+    bif.mark(";", "the states")
+    if not states or count.text.lstrip("0") != str(len(states)):
         expected = f"the number of states of {name.text!r}, of which {len(states)} are listed and at least 1 is needed"
-        syntax.fail_at(count, expected)
+        bif.fail(count, expected)
     seen = set[str]()
     for state in states:
         if state.text in seen:
-            syntax.fail_at(state, f"each state of {name.text!r} once; rename one")
+            bif.fail(state, f"each state of {name.text!r} once; rename one")
         seen.add(state.text)
     return states
 
 
-def _probability(syntax: BifSyntax) -> ProbabilityBlock:
-    syntax.mark("(", "'probability'")
-    child = syntax.word("the name of a variable")
-    before = syntax.position
-    if not _is_mark(syntax.next(), "|"):
-        syntax.position = before
-    block = ProbabilityBlock(child, syntax.words_until(")", f"a parent of {child.text!r}"))
-    syntax.mark("{", "the variables of a probability block")
-    while (word := syntax.next()) is not None:
-        if word.is_mark and word.text == "(":
-            cell = syntax.words_until(")", "a state")
-            block.rows.append(Row(cell, syntax.values(word.position), word.position))
-        elif word.is_mark:
-            break
+def _distribution(bif: BifText) -> Distribution:
+    bif.mark("(", "'probability'")
+    child = bif.word("the name of a variable")
+    before = bif.position
+    if bif.next().mark != "|":
+        bif.position = before
+    found = Distribution(child, bif.words_until(")", f"a parent of {child.text!r}"))
+    bif.mark("{", "the variables of a probability block")
+    while (word := bif.next()).mark != "}":
+        if word.mark == "(":
+            found.lines.append(bif.line(word, bif.words_until(")", "a state")))
         elif word.text == "property":
-            syntax.skip_property(word)
-        elif word.text == "table" and block.table is None:
-            block.table = Row((), syntax.values(word.position), word.position)
-        elif word.text == "default" and block.default is None:
-            block.default = Row((), syntax.values(word.position), word.position)
+            bif.skip_property(word)
+        elif word.text in ("table", "default") and word.text not in found.whole:
+            found.whole[word.text] = bif.line(word)
         else:
-            break
-    if not _is_mark(word, "}"):
-        syntax.fail_at(word, f"'(state, ...)', one 'table', one 'default' or '}}' in the block of {child.text!r}")
-    return block
+            bif.fail(word, f"'(state, ...)', one 'table', one 'default' or '}}' in the block of {child.text!r}")
+    return found

@@ -2,8 +2,8 @@
 
 p(t | rest) is proportional to the local model of t times those of its children (Pearl 1988). Networks that agree on
 these are evaluated once, with their weights added up. For a continuous target whose children are all regressions the
-product is Gaussian: precisions add up. A discrete child with the target among its continuous parents leaves no closed
-form, and the mean is an integral over the line, done numerically.
+product is Gaussian: precisions add up. With a discrete child that has the target among its continuous parents there is
+no closed form, and the mean is an integral over the line, computed numerically.
 """
 
 from __future__ import annotations
@@ -18,29 +18,15 @@ from credibn.models.local_models import LinearGaussian
 from credibn.models.mixture import Mixture, row_blocks
 from credibn.models.quadrature import posterior_means
 
-__all__ = ["blanket_means", "blanket_probabilities"]
-
 Floats = NDArray[np.float64]
 
 
 def blanket_probabilities(
     mixture: Mixture, columns: Sequence[NDArray[Any]], target: int
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """Return the averaged probabilities of the states of a discrete target, and the weight that they rest on.
+    """Return the weighted sum of the probabilities of a discrete target's states, and the sum of these weights.
 
-    Parameters
-    ----------
-    mixture : Mixture
-    columns : sequence of ndarray, shape (rows,)
-        The values of all variables; those of the target are not looked at.
-    target : int
-
-    Returns
-    -------
-    probabilities : ndarray, shape (rows, states)
-        Sums over the networks, not normalised.
-    weights : ndarray, shape (rows,)
-        The weight of the networks that do not rule out what was observed.
+    Networks that rule out what was observed are left out of both. The target's own values are not read.
     """
     labels = mixture.states[target]
     assert labels is not None, "the target is discrete"
@@ -64,17 +50,7 @@ def blanket_probabilities(
 
 
 def blanket_means(mixture: Mixture, columns: Sequence[NDArray[Any]], target: int) -> Floats:
-    """Return the averaged posterior mean of a continuous target.
-
-    Parameters
-    ----------
-    mixture, columns, target
-        As for `blanket_probabilities`.
-
-    Returns
-    -------
-    ndarray, shape (rows,)
-    """
+    """Return the averaged posterior mean of a continuous target in each row."""
     blankets = mixture.blankets(target)
     n_rows = len(columns[0])
     parts = dict[int, tuple[Floats, Floats]]()
@@ -101,7 +77,7 @@ def blanket_means(mixture: Mixture, columns: Sequence[NDArray[Any]], target: int
 def _gaussian_part(
     model: LinearGaussian, child: int, columns: Sequence[NDArray[Any]], target: int
 ) -> tuple[Floats, Floats]:
-    """Return what a regression says about the target in each row: its precision, and precision times mean."""
+    """Return the precision that a regression gives the target in each row, and precision times mean."""
     cell = tuple(columns[v] for v in model.discrete_parents)
     rest = model.intercepts[cell]
     slope: Any = 1.0

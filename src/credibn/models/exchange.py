@@ -1,58 +1,26 @@
-"""Networks of discrete variables as objects of other Python packages, and back: networkx, pgmpy, pyAgrum.
+"""Networks of discrete variables as objects of pgmpy and pyAgrum, and back.
 
-pgmpy and pyAgrum are optional: they are imported when they are asked for.
+Both packages are optional: each is imported when it is needed.
 """
 
 from __future__ import annotations
 
 import importlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn.errors import OptionError
 from credibn.models.bayesian_network import BayesianNetwork
-from credibn.models.local_models import SUM_TOLERANCE, TableModel
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
-
-__all__ = ["from_pgmpy", "from_pyagrum", "optional_package", "to_networkx", "to_pgmpy", "to_pyagrum"]
+from credibn.models.local_models import SUM_TOLERANCE, TableModel, table_in_order
 
 _ROUNDED_UP_TO = 1e-2
 
 
-def to_networkx(network: BayesianNetwork) -> DiGraph:
-    """Return the structure as a graph of names whose nodes have the attributes ``states`` and ``local_model``.
-
-    Examples
-    --------
-    >>> coin = BayesianNetwork(("coin",), (("heads", "tails"),), (TableModel((), np.array([0.5, 0.5])),))
-    >>> to_networkx(coin).nodes["coin"]["states"]
-    ('heads', 'tails')
-    """
-    graph = network.graph
-    for name, labels, model in zip(network.names, network.states, network.local_models, strict=True):
-        graph.nodes[name].update(states=labels, local_model=model)
-    return graph
-
-
 def to_pgmpy(network: BayesianNetwork) -> Any:
-    """Return the network as a ``pgmpy.models.DiscreteBayesianNetwork``.
-
-    Raises
-    ------
-    OptionError
-        If a variable is continuous, or pgmpy is not installed.
-
-    Examples
-    --------
-    >>> coin = BayesianNetwork(("coin",), (("heads", "tails"),), (TableModel((), np.array([0.25, 0.75])),))
-    >>> to_pgmpy(coin).get_cpds("coin").values
-    array([0.25, 0.75])
-    """
+    """Return the network as a ``pgmpy.models.DiscreteBayesianNetwork``."""
     models = _tables(network, "pgmpy")
     pgmpy_models = optional_package("pgmpy.models", "pgmpy")
     factors = optional_package("pgmpy.factors.discrete", "pgmpy")
@@ -106,31 +74,18 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
             if set(own) != set(states[parent]):
                 raise OptionError(f"the table of {name!r} lists other states of {parent!r} than its own table does")
             values = values.take([own.index(label) for label in states[parent]], axis=axis)
-        models.append(_ordered(values, [position[parent] for parent in parents]))
+        models.append(_rounded_table([position[parent] for parent in parents], values))
     return BayesianNetwork(names, tuple(states[name] for name in names), tuple(models))
 
 
 def to_pyagrum(network: BayesianNetwork) -> Any:
-    """Return the network as a ``pyagrum.BayesNet``; states become text.
-
-    Raises
-    ------
-    OptionError
-        If a variable is continuous, two of its states read the same as text, or pyAgrum is not installed.
-
-    Examples
-    --------
-    >>> coin = BayesianNetwork(("coin",), (("heads", "tails"),), (TableModel((), np.array([0.25, 0.75])),))
-    >>> converted = to_pyagrum(coin)  # its tables live no longer than it does
-    >>> converted.cpt("coin").toarray()
-    array([0.25, 0.75])
-    """
+    """Return the network as a ``pyagrum.BayesNet``; states become text."""
     models = _tables(network, "pyAgrum")
     gum = optional_package("pyagrum", "pyagrum")
     converted = gum.BayesNet("unknown")
     try:
         for name, labels in zip(network.names, network.states, strict=True):
-            converted.add(gum.LabelizedVariable(name, "", _texts(name, labels or ())))
+            converted.add(gum.LabelizedVariable(name, "", state_texts(name, labels or ())))
         for child, model in enumerate(models):
             # Parents in reverse order: the axes of a pyAgrum table are those of NumPy backwards, the child's first.
             for parent in reversed(model.parents):
@@ -157,24 +112,13 @@ def from_pyagrum(model: Any) -> BayesianNetwork:
     for node in nodes:
         table = model.cpt(node)
         parents = [position[name] for name in reversed(table.names[1:])]
-        models.append(_ordered(np.array(table.toarray(), dtype=np.float64), parents))
+        models.append(_rounded_table(parents, np.array(table.toarray(), dtype=np.float64)))
     states = tuple(tuple(model.variable(node).labels()) for node in nodes)
     return BayesianNetwork(names, states, tuple(models))
 
 
 def optional_package(module: str, extra: str) -> Any:
-    """Import a module of an optional package.
-
-    Raises
-    ------
-    OptionError
-        If it is not installed; the message says how to install it.
-
-    Examples
-    --------
-    >>> optional_package("math", "math").sqrt(4.0)
-    2.0
-    """
+    """Import a module of an optional package."""
     try:
         with warnings.catch_warnings():
             # compiled packages crash where a warning of their import is turned into an error
@@ -194,18 +138,18 @@ def _tables(network: BayesianNetwork, target: str) -> tuple[TableModel, ...]:
     return tuple(tables)
 
 
-def _texts(name: str, labels: tuple[object, ...]) -> list[str]:
+def state_texts(name: str, labels: tuple[object, ...]) -> list[str]:
+    """Return the states as text, all different."""
     texts = [str(label) for label in labels]
     if len(set(texts)) < len(texts):
         raise OptionError(f"the states of {name!r} are {labels!r}, of which two read the same as text; rename one")
     return texts
 
 
-def _ordered(probabilities: NDArray[np.float64], parents: list[int]) -> TableModel:
-    """Return a table whose parents increase; rows that were rounded to few digits are scaled to sum to 1."""
-    order = sorted(range(len(parents)), key=parents.__getitem__)
-    values = np.ascontiguousarray(probabilities.transpose(*order, len(order)))
+def _rounded_table(parents: list[int], values: NDArray[np.float64]) -> TableModel:
+    """Return a table; distributions that were rounded to few digits are scaled to sum to 1."""
+    values = np.ascontiguousarray(values)
     sums = values.sum(axis=-1, keepdims=True)
     gaps = np.abs(sums - 1)
     values = np.where((gaps > SUM_TOLERANCE) & (gaps <= _ROUNDED_UP_TO), values / np.where(sums > 0, sums, 1.0), values)
-    return TableModel(tuple(sorted(parents)), values)
+    return table_in_order(parents, values)

@@ -1,4 +1,4 @@
-"""Put imputed values into the table that lacked them, and leave everything else as it was."""
+"""Put imputed values into the cells of a table that lacked them, and change nothing else."""
 
 from __future__ import annotations
 
@@ -10,31 +10,16 @@ from numpy.typing import NDArray
 
 from credibn.data.new_rows import NewRows
 
-if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from pandas import DataFrame, Series
-
-__all__ = ["filled_frame"]
 
 Filled = Mapping[int, tuple[NDArray[np.intp], Sequence[Any]]]
 
 
 def filled_frame(data: object, rows: NewRows, cuts: Mapping[str, Sequence[float]], filled: Filled) -> DataFrame:
-    """Return the table with the missing cells of its rows filled.
+    """Return the table with its missing cells filled: for each variable, the rows that lack it and their values.
 
-    Parameters
-    ----------
-    data : object
-        The table; a pandas DataFrame keeps its types, of any other the decoded rows are returned.
-    rows : NewRows
-        Its rows, encoded.
-    cuts : mapping
-        Variables that were discretised: their columns become labels of intervals.
-    filled : mapping of int to (rows, values)
-        For each variable, in which rows it was missing and what to put there.
-
-    Returns
-    -------
-    pandas.DataFrame
+    Columns of a pandas DataFrame keep their types; discretised ones, in `cuts`, become labels of intervals.
     """
     import pandas as pd
 
@@ -42,10 +27,10 @@ def filled_frame(data: object, rows: NewRows, cuts: Mapping[str, Sequence[float]
     place = {str(label): at for at, label in enumerate(frame.columns)}
     for v, name in enumerate(rows.names):
         where, values = filled.get(v, (np.empty(0, dtype=np.intp), ()))
-        is_kept = name in place and name not in cuts
-        if is_kept and not len(where):
+        is_unchanged = name in place and name not in cuts
+        if is_unchanged and not len(where):
             continue
-        series = frame.iloc[:, place[name]] if is_kept else _decoded(rows, v, frame.index)
+        series = frame.iloc[:, place[name]] if is_unchanged else _decoded(rows, v, frame.index)
         series = _with_values(series, where, values)
         if name in place:
             frame.isetitem(place[name], series.array)
@@ -65,7 +50,7 @@ def _decoded(rows: NewRows, v: int, index: Any) -> Series[Any]:
 
 
 def _with_values(series: Series[Any], where: NDArray[np.intp], values: Sequence[Any]) -> Series[Any]:
-    """Return the series with these values; of its own type, if that holds them all unchanged."""
+    """Return the series with these values, of its own type if that can hold them all unchanged."""
     import pandas as pd
 
     kind = series.dtype

@@ -1,7 +1,7 @@
 """Fit the parameters of a network to a table.
 
 Two methods. *Maximum likelihood*: relative frequencies, regressions. *Posterior mean*: the mean of the parameters given
-the data under conjugate priors that are worth a few rows, so that nothing is impossible merely because it was not seen.
+the data under conjugate priors that are worth a few rows, so that nothing is impossible just because it did not occur.
 
 Discrete children have Dirichlet priors with ``equivalent_sample_size / (q r)`` pseudo-counts for each of the q cells of
 the parents and r states of the child (Buntine 1991; Heckerman, Geiger & Chickering 1995): those of the BDeu score.
@@ -19,12 +19,12 @@ Analysis, section 3.6) ::
     Sigma = (SS + kappa V + n kappa / (n + kappa) (x - m)(x - m)') / (n + kappa)
 
 which are the moments of the rows together with kappa more rows that have the table's means and variances and no
-correlation. Regressions and discriminants are read off these moments. Where there is one cell, x = m and Sigma is that
-of the conditional-Gaussian score.
+correlation. Regressions and discriminants follow from these moments. With a single cell, x = m and Sigma is that of the
+conditional-Gaussian score.
 
 The moments of a set of variables are part of those of a larger set, and so are the pseudo-counts: a network of discrete
-variables only, or of continuous ones only, is thus the projection of one smoothed distribution onto its structure,
-and Markov equivalent networks get the same joint distribution. With both kinds this does not hold: equivalent
+variables only, or of continuous ones only, is thus the projection of one smoothed distribution onto its structure, and
+Markov equivalent networks get the same joint distribution. This does not hold with both kinds: equivalent
 conditional-Gaussian networks differ in the joint distributions that they can express.
 
 Cost: for each child one pass over the distinct rows for each pair of its continuous variables.
@@ -50,11 +50,9 @@ from credibn.scores.table import parent_positions
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["METHODS", "fit_local_model", "fit_network"]
-
 METHODS = ("posterior_mean", "maximum_likelihood")
 MAX_CELLS = 1 << 27
-"""The largest table of one child that is made: a gigabyte."""
+"""The size limit of one child's table: a gigabyte."""
 _MIN_PSEUDO_ROWS = 1e-6
 
 
@@ -73,16 +71,16 @@ def fit_network(
     ----------
     network : networkx.DiGraph, list of edges or CPDAG
         The structure, over names of the table's columns; columns that it lacks have no edges. Of a CPDAG one member is
-        taken: see the notes.
+        fitted: see the notes.
     data : Dataset, path, DataFrame, ...
         Whatever `read_data` reads.
     method : {"posterior_mean", "maximum_likelihood"}
-        See `credibn.models.fitting` for the definitions. By maximum likelihood a cell of discrete parents that the data
-        do not show gets the uniform distribution.
+        See `credibn.models.fitting` for the definitions. With maximum likelihood, a cell of discrete parents that does
+        not occur in the data gets the uniform distribution.
     equivalent_sample_size : float
-        Of the Dirichlet prior of discrete children: how many rows it is worth in all; positive.
+        The number of rows that the Dirichlet prior of discrete children is worth in all; positive.
     pseudo_rows : float
-        How many rows the prior of continuous variables is worth in each cell of discrete ones; at least 1e-6.
+        The number of rows that the prior of continuous variables is worth in each cell of discrete ones; at least 1e-6.
     **read_options
         Passed to `read_data`, for example ``columns="mixed"``.
 
@@ -93,17 +91,17 @@ def fit_network(
     Raises
     ------
     DataError
-        By maximum likelihood, where a cell has too few rows for a regression; and as `read_data`.
+        With maximum likelihood, if a cell has too few rows for a regression; and as `read_data`.
     OptionError
-        If an option is out of range, or the structure is no network over the columns.
+        If an option is out of range, or the structure is not a network over the columns.
     TooLargeError
         If the table of one child would have more than 2**27 numbers.
 
     Notes
     -----
     The posterior means of all members of an equivalence class have the same joint distribution if the variables are all
-    discrete or all continuous. A continuous column that does not vary keeps its value, with a standard deviation of
-    1.5e-8 times its size.
+    discrete or all continuous. A constant continuous column gets its value as mean, with a standard deviation of 1.5e-8
+    times its size.
 
     Examples
     --------
@@ -146,15 +144,7 @@ def fit_local_model(
     equivalent_sample_size: float = 1.0,
     pseudo_rows: float = 1.0,
 ) -> LocalModel:
-    """Fit the distribution of one child given some parents; all are positions. See `fit_network` for the options.
-
-    Examples
-    --------
-    >>> data = read_data(np.array([[0, 0], [0, 0], [0, 1], [1, 1]]))
-    >>> fit_local_model(data, 1, [0], method="maximum_likelihood").probabilities.round(3)
-    array([[0.667, 0.333],
-           [0.   , 1.   ]])
-    """
+    """Fit the distribution of one child given its parents, all of them positions; options as for `fit_network`."""
     _check_options(method, equivalent_sample_size, pseudo_rows)
     above = tuple(sorted(int(v) for v in parents))
     if len({child, *above}) < len(above) + 1 or not all(0 <= v < data.n_variables for v in (child, *above)):
@@ -207,10 +197,10 @@ def _refuse_large(data: Dataset, child: int, discrete: tuple[int, ...], numbers_
 
 
 def _frequencies(counts: NDArray[np.float64], mass: float) -> NDArray[np.float64]:
-    """Return (counts + mass) / their sum along the last axis; uniform where nothing was counted."""
-    unseen = counts.sum(axis=-1) == 0
+    """Return (counts + mass) / their sum along the last axis; uniform where there are no counts."""
+    is_empty = counts.sum(axis=-1) == 0
     probabilities = counts + mass
-    probabilities[unseen] = 1.0
+    probabilities[is_empty] = 1.0
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
     return probabilities
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +16,24 @@ from numpy.typing import NDArray
 from credibn.data import Dataset
 from credibn.errors import DataError
 from credibn.models.local_models import LinearGaussian
-from credibn.scores.moments import COLLINEAR, standardise_columns
-
-__all__ = ["Cells", "cells_of", "fit_regression", "moments_in_cells"]
+from credibn.scores.moments import COLLINEAR, standardise
 
 _CONSTANT_SD = 2.0**-26
-"""Standard deviation of a constant column, as a share of its value: that of the smallest change whose square counts."""
+"""Standard deviation of a constant column, relative to its value: the smallest whose square survives rounding."""
 _LOST = 1e-13
-"""A variable of which others leave a smaller share of its variance unexplained: no digit of that share is certain."""
+"""If others leave a smaller share of a variable's variance unexplained, no digit of that share is certain."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cell of discrete variables that each distinct row falls into, and the number of rows in each cell."""
+    """The cell of discrete variables of each distinct row, and the number of rows in each cell."""
 
     codes: NDArray[np.intp]
     counts: NDArray[np.float64]
 
 
 def cells_of(data: Dataset, discrete: Sequence[int]) -> Cells:
-    """Return the cells of some discrete variables, the last changing fastest.
-
-    Examples
-    --------
-    >>> from credibn.data import read_data
-    >>> cells_of(read_data(np.array([[0, 0], [1, 0], [1, 1], [1, 1]])), [0, 1]).counts
-    array([1., 0., 1., 2.])
-    """
+    """Return the cells of some discrete variables, the last changing fastest."""
     codes, n_cells = np.zeros(data.n_distinct, dtype=np.intp), 1
     for v in discrete:
         codes = codes * int(data.arities[v]) + data.columns[v]
@@ -52,26 +42,13 @@ def cells_of(data: Dataset, discrete: Sequence[int]) -> Cells:
     return Cells(codes, counts)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # numbers that are not finite are refused when all are known
+@np.errstate(over="ignore", invalid="ignore")  # numbers that are not finite are refused at the end
 def fit_regression(
     data: Dataset, child: int, discrete: tuple[int, ...], continuous: tuple[int, ...], kappa: float
 ) -> LinearGaussian:
-    """Read the regression of the child on its continuous parents off their joint moments in each cell.
+    """Derive the regression of the child on its continuous parents from their joint moments in each cell.
 
     `kappa` is the number of pseudo-rows: 0 for maximum likelihood.
-
-    Raises
-    ------
-    DataError
-        If it is 0 and a cell does not determine a regression, or a variance is no number.
-
-    Examples
-    --------
-    >>> from credibn.data import read_data
-    >>> data = read_data(np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 6.0]]), columns="continuous")
-    >>> model = fit_regression(data, 1, (), (0,), 0.0)
-    >>> round(float(model.intercepts), 6), model.coefficients.round(6)
-    (0.5, array([2.5]))
     """
     shape = tuple(int(data.arities[v]) for v in discrete)
     units = _standardise(data, (*continuous, child))
@@ -101,28 +78,11 @@ def fit_regression(
     )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # numbers that are not finite are refused when all are known
+@np.errstate(over="ignore", invalid="ignore")  # numbers that are not finite are refused at the end
 def moments_in_cells(
     data: Dataset, child: int, family: tuple[int, ...], continuous: tuple[int, ...], kappa: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return means and covariances of continuous variables in each cell of the family, in the columns' own units.
-
-    `kappa` is the number of pseudo-rows: 0 for maximum likelihood. `child` is named in errors.
-
-    Raises
-    ------
-    DataError
-        If it is 0 and a cell does not determine a covariance matrix, or a variance is no number.
-
-    Examples
-    --------
-    >>> from credibn.data import read_data
-    >>> import pyarrow
-    >>> data = read_data(pyarrow.table({"sex": ["f", "f", "m"], "height": [1.5, 1.7, 1.8]}), columns="mixed")
-    >>> means, covariances = moments_in_cells(data, 0, (0,), (1,), 1.0)
-    >>> means.round(3).tolist(), covariances.round(4).tolist()
-    ([[1.622], [1.733]], [[[0.0128]], [[0.0122]]])
-    """
+    """Return means and covariances of continuous variables in each cell of the family, in the columns' own units."""
     units = _standardise(data, continuous)
     n_cells, k = math.prod(int(data.arities[v]) for v in family), len(continuous)
     means, covariances = np.zeros((n_cells, k)), np.tile(np.eye(k), (n_cells, 1, 1))
@@ -140,20 +100,8 @@ def moments_in_cells(
 
 
 @dataclass(frozen=True)
-class _SomeColumns:
-    """What `standardise_columns` looks at, for some columns of a data set."""
-
-    names: tuple[str, ...]
-    columns: tuple[NDArray[Any], ...]
-    states: tuple[tuple[object, ...] | None, ...]
-    weights: NDArray[np.int64]
-    n_rows: int
-    arities: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
 class _Standardised:
-    """Continuous columns with mean 0 and variance 1, where they vary, and what they were before."""
+    """Continuous columns with mean 0 and variance 1, if they vary, and their original moments."""
 
     names: tuple[str, ...]
     rows: tuple[NDArray[np.float64], ...]
@@ -167,14 +115,14 @@ class _Standardised:
 
 
 def _standardise(data: Dataset, columns: Sequence[int]) -> _Standardised:
-    names, values = tuple(data.names[v] for v in columns), tuple(data.columns[v] for v in columns)
-    arities = np.zeros(len(columns), dtype=np.int64)
-    view = _SomeColumns(names, values, (None,) * len(columns), data.weights, data.n_rows, arities)
-    rows, log_sds = standardise_columns(view)
-    means = np.array([column[0] + data.weights @ (column - column[0]) / data.n_rows for column in values])
+    found = [standardise(data.columns[v], data.weights) for v in columns]
+    log_sds = np.array([log_sd for _, log_sd in found])
     varies = np.isfinite(log_sds)
+    values = [data.columns[v] for v in columns]
+    means = np.array([column[0] + data.weights @ (column - column[0]) / data.n_rows for column in values])
     smallest = _CONSTANT_SD * np.maximum(1.0, np.abs(means))
-    return _Standardised(names, tuple(rows), means, np.where(varies, np.exp(log_sds), smallest), varies)
+    sds = np.where(varies, np.exp(log_sds), smallest)
+    return _Standardised(tuple(data.names[v] for v in columns), tuple(rows for rows, _ in found), means, sds, varies)
 
 
 def _shrunk_moments(
@@ -235,12 +183,10 @@ def _refuse_singular(
     if not is_singular.any():
         return
     cell = int(is_singular.argmax())
-    labels = []
-    for v in reversed(discrete):
-        cell, code = divmod(cell, int(data.arities[v]))
-        labels.append(f"{data.names[v]!r} = {(data.states[v] or ())[code]!r}")
-    where = f" where {', '.join(reversed(labels))}" if labels else ""
-    n_rows = int(counts[int(is_singular.argmax())])
+    codes = np.unravel_index(cell, data.arities[list(discrete)]) if discrete else ()
+    labels = [f"{data.names[v]!r} = {(data.states[v] or ())[code]!r}" for v, code in zip(discrete, codes, strict=True)]
+    where = f" where {', '.join(labels)}" if labels else ""
+    n_rows = int(counts[cell])
     raise DataError(
         f"maximum likelihood of {data.names[child]!r}: the {n_rows:,} rows{where} do not determine the covariance of "
         f"{', '.join(map(repr, continuous))} (too few, or one follows from the others). Use "

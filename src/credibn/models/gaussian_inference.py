@@ -15,22 +15,11 @@ from numpy.typing import NDArray
 from credibn.errors import DataError
 from credibn.models.local_models import LinearGaussian, LocalModel
 
-__all__ = ["conditional_means", "joint_normal", "log_density_of_observed"]
-
 Floats = NDArray[np.float64]
 
 
 def joint_normal(models: Sequence[LocalModel]) -> tuple[Floats, Floats]:
-    """Return the mean and the covariance of a Gaussian network, given by the local model of each node.
-
-    Examples
-    --------
-    >>> height = LinearGaussian((), (), np.array(170.0), np.zeros(0), np.array(49.0))
-    >>> weight = LinearGaussian((), (0,), np.array(-100.0), np.array([1.0]), np.array(25.0))
-    >>> joint_normal([height, weight])
-    (array([170.,  70.]), array([[49., 49.],
-           [49., 74.]]))
-    """
+    """Return the mean and the covariance of a Gaussian network, given by the local model of each node."""
     n = len(models)
     mean, covariance = np.zeros(n), np.zeros((n, n))
     is_done = np.zeros(n, dtype=np.bool_)
@@ -49,14 +38,7 @@ def joint_normal(models: Sequence[LocalModel]) -> tuple[Floats, Floats]:
 
 
 def conditional_means(mean: Floats, covariance: Floats, values: Floats, observed: Sequence[int], target: int) -> Floats:
-    """Return the mean of one variable given the observed ones, for each row of values of shape (rows, n).
-
-    Examples
-    --------
-    >>> values = np.array([[180.0, np.nan], [170.0, np.nan]])
-    >>> conditional_means(np.array([170.0, 70.0]), np.array([[49.0, 49.0], [49.0, 74.0]]), values, [0], 1)
-    array([80., 70.])
-    """
+    """Return the mean of one variable given the observed ones, for each row of values of shape (rows, n)."""
     known = list(observed)
     scales, factor = _scaled_factor(covariance, known)
     weights = np.linalg.solve(factor.T, np.linalg.solve(factor, covariance[known, target] / scales)) / scales
@@ -65,13 +47,7 @@ def conditional_means(mean: Floats, covariance: Floats, values: Floats, observed
 
 
 def log_density_of_observed(mean: Floats, covariance: Floats, values: Floats, observed: Sequence[int]) -> Floats:
-    """Return the log density of the observed variables in each row of values of shape (rows, n).
-
-    Examples
-    --------
-    >>> log_density_of_observed(np.zeros(2), np.eye(2), np.array([[0.0, np.nan]]), [0]).round(6)
-    array([-0.918939])
-    """
+    """Return the log density of the observed variables in each row of values of shape (rows, n)."""
     known = list(observed)
     scales, factor = _scaled_factor(covariance, known)
     white = np.linalg.solve(factor, ((values[:, known] - mean[known]) / scales).T)

@@ -6,8 +6,8 @@ models for associations between variables, some of which are qualitative and som
 17); a discrete child with continuous parents has Bayes' rule on Gaussians, which is what the conditional-Gaussian score
 assumes (Andrews, Ramsey & Cooper 2018).
 
-A node is a position. Columns of values are codes (discrete) or floats (continuous), one array for each node; those that
-a model does not use may be anything.
+A node is a position. Columns of values are codes (discrete) or floats (continuous), one array for each node; a model
+reads only those that it uses.
 """
 
 from __future__ import annotations
@@ -24,15 +24,6 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn.errors import OptionError
-
-__all__ = [
-    "GaussianDiscriminant",
-    "LinearGaussian",
-    "LocalModel",
-    "TableModel",
-    "log_conditional",
-    "log_conditionals_of_states",
-]
 
 SUM_TOLERANCE = 1e-5
 """Probabilities may miss the sum 1 by this much: network files print six or seven digits."""
@@ -81,7 +72,27 @@ class TableModel:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearGaussian:
+class _TwoKindsOfParents:
+    discrete_parents: tuple[int, ...]
+    continuous_parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("discrete_parents", "continuous_parents"):
+            _set(self, name, _increasing(getattr(self, name)))
+        shared = set(self.discrete_parents) & set(self.continuous_parents)
+        if shared:
+            raise OptionError(f"node {min(shared)} is both a discrete and a continuous parent; name it once")
+
+    __reduce__ = rebuilt_from_fields
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Positions of all parents, increasing."""
+        return tuple(sorted(self.discrete_parents + self.continuous_parents))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussian(_TwoKindsOfParents):
     """A continuous child: a regression on its continuous parents in each cell of the discrete ones.
 
     Attributes
@@ -100,14 +111,12 @@ class LinearGaussian:
     array([-2.528, -3.028])
     """
 
-    discrete_parents: tuple[int, ...]
-    continuous_parents: tuple[int, ...]
     intercepts: NDArray[np.float64]
     coefficients: NDArray[np.float64]
     variances: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _set_parents(self)
+        super().__post_init__()
         for name in ("intercepts", "coefficients", "variances"):
             _set_array(self, name)
         cells = self.intercepts.shape
@@ -124,13 +133,6 @@ class LinearGaussian:
         if not (self.variances > 0).all():
             raise OptionError(f"a variance is {float(self.variances.min())!r}; each must be positive")
 
-    __reduce__ = rebuilt_from_fields
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """Positions of all parents, increasing."""
-        return tuple(sorted(self.discrete_parents + self.continuous_parents))
-
     @property
     def n_parameters(self) -> int:
         """Number of intercepts, coefficients and variances."""
@@ -138,7 +140,7 @@ class LinearGaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianDiscriminant:
+class GaussianDiscriminant(_TwoKindsOfParents):
     """A discrete child with continuous parents: Bayes' rule on a Gaussian of these parents for each state.
 
     The probability of state s given the cell d of the discrete parents and the values x of the continuous ones is
@@ -163,14 +165,12 @@ class GaussianDiscriminant:
            [0.095, 0.905]])
     """
 
-    discrete_parents: tuple[int, ...]
-    continuous_parents: tuple[int, ...]
     probabilities: NDArray[np.float64]
     means: NDArray[np.float64]
     covariances: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        _set_parents(self)
+        super().__post_init__()
         for name in ("probabilities", "means", "covariances"):
             _set_array(self, name)
         shape, k = self.probabilities.shape, len(self.continuous_parents)
@@ -190,13 +190,6 @@ class GaussianDiscriminant:
         if not np.allclose(self.covariances, np.swapaxes(self.covariances, -1, -2), rtol=1e-9, atol=0):
             raise OptionError("a covariance matrix is not symmetric; give symmetric ones")
         self._whitening  # noqa: B018 - refuses matrices that are not positive definite
-
-    __reduce__ = rebuilt_from_fields
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """Positions of all parents, increasing."""
-        return tuple(sorted(self.discrete_parents + self.continuous_parents))
 
     @property
     def n_parameters(self) -> int:
@@ -224,28 +217,16 @@ class GaussianDiscriminant:
 LocalModel = TableModel | LinearGaussian | GaussianDiscriminant
 
 
+def table_in_order(parents: Sequence[int], probabilities: NDArray[np.float64]) -> TableModel:
+    """Return a table whose parents may come in any order, each with its axis."""
+    order = np.argsort(parents, kind="stable")
+    return TableModel(tuple(sorted(parents)), np.ascontiguousarray(probabilities.transpose(*order, len(order))))
+
+
 def log_conditional(model: LocalModel, child: int, columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return the natural logarithm of the probability, or density, of a child's value given its parents' values.
+    """Return the natural logarithm of the probability, or density, of a child's values given its parents' values.
 
-    Parameters
-    ----------
-    model : LocalModel
-    child : int
-        Its position.
-    columns : sequence of array
-        The values of each node: codes, or floats of a continuous one. Those of the child and its parents must
-        broadcast against each other; the others are not looked at.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that they broadcast to; -inf for what cannot happen.
-
-    Examples
-    --------
-    >>> coin = TableModel((), np.array([0.25, 0.75]))
-    >>> np.exp(log_conditional(coin, 0, [np.array([0, 1, 1])]))
-    array([0.25, 0.75, 0.75])
+    The columns of the child and its parents must broadcast against each other. What is impossible has -inf.
     """
     if isinstance(model, LinearGaussian):
         cell = tuple(columns[v] for v in model.discrete_parents)
@@ -268,24 +249,7 @@ def log_conditionals_of_states(
 ) -> NDArray[np.float64]:
     """Return the natural logarithm of the probability of each state of a discrete child, given its parents' values.
 
-    Parameters
-    ----------
-    model : TableModel or GaussianDiscriminant
-    columns : sequence of array
-        As for `log_conditional`; the child's own column is not looked at.
-
-    Returns
-    -------
-    ndarray of float64, shape (*rows, r)
-        Where `rows` is what the parents' columns broadcast to: nothing, for a child without parents.
-
-    Examples
-    --------
-    >>> wet = TableModel((0,), np.array([[0.9, 0.1], [0.25, 0.75]]))
-    >>> np.exp(log_conditionals_of_states(wet, [np.array([1, 1, 0])]))
-    array([[0.25, 0.75],
-           [0.25, 0.75],
-           [0.9 , 0.1 ]])
+    The shape is that to which the parents' columns broadcast, none without parents, and the states last.
     """
     if isinstance(model, TableModel):
         return _log(model.probabilities[tuple(columns[v] for v in model.parents)])
@@ -308,7 +272,7 @@ def log_conditionals_of_states(
 
 
 def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore"):  # what cannot happen has log probability -inf
+    with np.errstate(divide="ignore"):  # what is impossible has log probability -inf
         return np.asarray(np.log(probabilities))
 
 
@@ -317,7 +281,7 @@ def _set(model: object, name: str, value: object) -> None:
 
 
 def _set_array(model: object, name: str) -> None:
-    """Keep a read-only view: the caller's own array keeps its flags."""
+    """Store a read-only view: the flags of the caller's own array do not change."""
     try:
         view = np.asarray(getattr(model, name), dtype=np.float64).view()
     except (TypeError, ValueError):
@@ -326,14 +290,6 @@ def _set_array(model: object, name: str) -> None:
         raise OptionError(f"{name} hold a value that is not finite; give finite numbers")
     view.flags.writeable = False
     _set(model, name, view)
-
-
-def _set_parents(model: LinearGaussian | GaussianDiscriminant) -> None:
-    for name in ("discrete_parents", "continuous_parents"):
-        _set(model, name, _increasing(getattr(model, name)))
-    shared = set(model.discrete_parents) & set(model.continuous_parents)
-    if shared:
-        raise OptionError(f"node {min(shared)} is both a discrete and a continuous parent; name it once")
 
 
 def _increasing(parents: Sequence[int]) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Several networks over the same variables with their weights, sharing local models.
 
 Credible networks agree on most of their parent sets, so each distinct (child, parents) is fitted and evaluated once,
-and a network is a row of positions in the list of local models.
+and a network is a list of positions in the list of local models.
 """
 
 from __future__ import annotations
@@ -18,32 +18,15 @@ from credibn._base.copying import rebuilt_from_fields
 from credibn.models.components import Structure, structure_of
 from credibn.models.local_models import LocalModel, TableModel, log_conditional
 
-__all__ = ["Mixture", "row_blocks"]
-
-_NUMBERS_AT_ONCE = 1 << 22
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Networks with weights that sum to 1.
+    """Networks with weights that sum to 1."""
 
-    Attributes
-    ----------
-    states : tuple
-        For each variable its state labels in code order, or None for a continuous one.
-    children : tuple of int
-        The node that each local model belongs to.
-    local_models : tuple of LocalModel
-        Each pair of child and parents once.
-    networks : ndarray of intp, shape (k, n)
-        For each network and node, the position of its local model.
-    weights : ndarray of float64, shape (k,)
-    """
-
-    states: tuple[tuple[object, ...] | None, ...]
-    children: tuple[int, ...]
-    local_models: tuple[LocalModel, ...]
-    networks: NDArray[np.intp]
+    states: tuple[tuple[object, ...] | None, ...]  # of each variable, in code order; None where it is continuous
+    children: tuple[int, ...]  # the node of each local model
+    local_models: tuple[LocalModel, ...]  # each pair of child and parents once
+    networks: NDArray[np.intp]  # for each network and node, the position of its local model
     weights: NDArray[np.float64]
 
     def __post_init__(self) -> None:
@@ -68,11 +51,11 @@ class Mixture:
 
     @cached_property
     def has_zeros(self) -> bool:
-        """Whether some local model of discrete variables rules something out, as maximum likelihood does."""
+        """Whether some table has a probability of 0, as maximum likelihood gives."""
         return any(isinstance(model, TableModel) and not model.probabilities.all() for model in self.local_models)
 
     def only(self, network: int) -> Mixture:
-        """Return one of the networks, by itself."""
+        """Return a mixture of one of the networks."""
         networks = self.networks[network : network + 1].copy()
         return Mixture(self.states, self.children, self.local_models, networks, np.ones(1))
 
@@ -103,14 +86,8 @@ class Mixture:
         return log_conditional(self.local_models[at], self.children[at], columns)
 
 
-def row_blocks(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
-    """Return slices of the rows, so small that so many numbers for each row stay in memory.
-
-    Examples
-    --------
-    >>> list(row_blocks(5, 2**21))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    block = max(1, _NUMBERS_AT_ONCE // max(1, numbers_per_row))
+def row_blocks(n_rows: int, numbers_per_row: int, numbers_at_once: int = 1 << 22) -> Iterator[slice]:
+    """Yield slices of the rows, each small enough that these numbers for each of its rows fit into memory."""
+    block = max(1, numbers_at_once // max(1, numbers_per_row))
     for start in range(0, n_rows, block):
         yield slice(start, min(start + block, n_rows))

@@ -1,26 +1,28 @@
-"""Networks as files, in the format that the ending of the name tells.
+"""Networks as files, in the format given by the ending of the name.
 
 ``.bif`` and ``.bif.gz`` are read and written here, to the last bit (see `credibn.models.bif`). ``.bifxml`` (also
-``.xmlbif``), ``.xdsl``, ``.net`` and ``.dsl`` go through pyAgrum, where it is installed; it keeps about six digits.
-All hold discrete variables only, and their states are text.
+``.xmlbif``), ``.xdsl``, ``.net`` and ``.dsl`` go through pyAgrum, if it is installed; it keeps about six digits. All
+hold discrete variables only, and their states are text.
+
+pyAgrum trusts its files and reads them in this process: a damaged file can keep it busy for ever, take all memory or
+end the process. XML is checked first, by a parser that gives the line and expands no entities.
 """
 
 from __future__ import annotations
 
 import tempfile
-import warnings
 from os import PathLike
 from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
 
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
-from credibn.errors import CredibnWarning, OptionError
+from credibn.errors import FileFormatError, OptionError
 from credibn.models.bayesian_network import BayesianNetwork
-from credibn.models.bif import bif_network, write_bif
+from credibn.models.bif import read_bif, write_bif
 from credibn.models.exchange import from_pyagrum, optional_package, to_pyagrum
-from credibn.models.foreign_files import read_foreign_network
-
-__all__ = ["read_network", "write_network"]
+from credibn.models.text_sources import read_text
 
 _OWN = (".bif", ".bif.gz")
 _PYAGRUM = {".bifxml": "bifxml", ".xmlbif": "bifxml", ".xdsl": "xdsl", ".net": "net", ".dsl": "dsl"}
@@ -61,14 +63,41 @@ def read_network(path: str | PathLike[str]) -> BayesianNetwork:
     BayesianNetwork(1 variable, 0 edges, 1 parameter)
     """
     ending = _ending(path)
-    if ending in _OWN:
-        network, note = bif_network(path)
-        if note is not None:
-            warnings.warn(note, CredibnWarning, stacklevel=2)
-        return network
-    optional_package("pyagrum", "pyagrum")
+    return read_bif(path) if ending in _OWN else _read_by_pyagrum(file_path(path), _PYAGRUM[ending])
+
+
+def _read_by_pyagrum(path: Path, ending: str) -> BayesianNetwork:
+    gum = optional_package("pyagrum", "pyagrum")
+    text = read_text(path)
+    if ending in ("bifxml", "xdsl"):
+        _check_xml(path, text)
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
-        return read_foreign_network(file_path(path), Path(folder), f".{_PYAGRUM[ending]}")
+        copy = Path(folder) / f"network.{ending}"  # expanded, in UTF-8, with the ending that pyAgrum knows
+        copy.write_text(text, encoding="utf-8", newline="\n")
+        try:
+            return from_pyagrum(gum.loadBN(str(copy)))
+        except (gum.GumException, OptionError, UnicodeDecodeError, MemoryError) as error:
+            raise FileFormatError(
+                f"{path}: cannot be read as {ending} ({_one_line(error, copy)}); repair the file, or save the network "
+                "in another format"
+            ) from error
+
+
+def _check_xml(path: Path, text: str) -> None:
+    parser = expat.ParserCreate()
+
+    def refuse_entity(*_: object) -> NoReturn:
+        line = parser.CurrentLineNumber
+        raise FileFormatError(f"{path}, line {line}: expected a network, found a declaration of an entity; remove it")
+
+    parser.EntityDeclHandler = refuse_entity
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        reason = expat.errors.messages[error.code]
+        raise FileFormatError(
+            f"{path}, line {error.lineno}: expected well-formed XML, found none ({reason}); repair the file"
+        ) from error
 
 
 def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
@@ -107,7 +136,7 @@ def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
         written = Path(folder) / f"network.{_PYAGRUM[ending]}"
         try:
             gum.saveBN(converted, str(written))
-            read_back = from_pyagrum(gum.loadBN(str(written)))  # some names are written as nothing can read them
+            read_back = from_pyagrum(gum.loadBN(str(written)))  # some names are written so that nothing can read them
         except (gum.GumException, OptionError) as error:
             reason = _one_line(error, written)
             raise OptionError(
@@ -126,7 +155,8 @@ def _variables(network: BayesianNetwork) -> dict[str, list[str]]:
 
 
 def _one_line(error: Exception, path: Path) -> str:
-    return " ".join(str(error).replace(str(path), "").split())
+    reason = " ".join(str(error).replace(str(path), "").split())
+    return reason if len(reason) <= 300 else reason[:297] + "..."
 
 
 def _ending(path: str | PathLike[str]) -> str:

@@ -1,14 +1,14 @@
-"""Predict, impute and judge new rows, averaged over a credible set.
+"""Predict, impute and evaluate new rows, averaged over a credible set.
 
-The data cannot tell the networks of a credible set apart, so a prediction from one of them is too sure of itself. Here
-each network k answers by itself, and the answers are averaged with the posterior weights w_k of the training table::
+The data cannot distinguish the networks of a credible set, so a prediction from one of them is overconfident. Here each
+network k answers by itself, and the answers are averaged with the posterior weights w_k of the training table::
 
     p(t | rest) = sum_k w_k p(t | rest, network k)
 
-Of each Markov equivalence class one member is fitted. Equivalent networks over variables that are all discrete, or all
-continuous, have the same joint distribution with the parameters of `credibn.models.fitting`, so that the member stands
-for the whole class. Where both kinds of variables occur this holds only approximately; there, networks that the set
-lists one by one are used one by one.
+One member of each Markov equivalence class is fitted. Equivalent networks over variables that are all discrete, or all
+continuous, have the same joint distribution with the parameters of `credibn.models.fitting`, so that the member
+represents the whole class. With both kinds of variables this holds only approximately; then networks that the set lists
+one by one are used one by one.
 
 References
 ----------
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.errors import OptionError
 from credibn.models.filling import filled_frame
@@ -35,12 +36,10 @@ from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
 from credibn.scores.constraints import position_of
 
-if TYPE_CHECKING:  # pandas takes a while to import: only those who predict wait for it
+if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from pandas import DataFrame, Series
 
     from credibn.models.bayesian_network import BayesianNetwork
-
-__all__ = ["AveragedModel", "model_of_network"]
 
 Rows = str | os.PathLike[str] | Any
 
@@ -50,9 +49,9 @@ class AveragedModel:
     """Fitted networks with their posterior weights; made by `average_models`.
 
     Each method takes rows as `read_data` takes a table (a path, a DataFrame, an array with the training order of
-    columns, ...) and answers in their order. Columns go by name; those that are absent, and cells without a value, are
-    missing. Numbers of a discretised column are cut at the training cut points. The options ``missing_values`` and
-    ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
+    columns, ...) and answers in their order. Columns are matched by name; those that are absent, and cells without a
+    value, are missing. Numbers of a discretised column are discretised with the training cut points. The options
+    ``missing_values`` and ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class AveragedModel:
     mixture : Mixture
         The networks and their local models, each fitted once however many networks share it.
     share : float
-        The part of the set's posterior weight that the classes used hold.
+        The share of the set's posterior weight that the classes used have.
     n_classes_used : int
     cuts : mapping of str to tuple of float
         Cut points of the variables that were discretised.
@@ -125,7 +124,7 @@ class AveragedModel:
         Parameters
         ----------
         data : path, DataFrame, Arrow table, NumPy array or DuckDB relation
-            The target's own column, if it is there, is not looked at.
+            The target's own column, if there is one, is not read.
         target : str, int or list of these
             With a list, none of the targets is evidence for another.
         **row_options
@@ -144,7 +143,7 @@ class AveragedModel:
         DataError
             For unknown columns or values; for missing cells beyond the target where variables are of both kinds.
         TooLargeError
-            Where missing cells would make exact inference too large.
+            If missing cells would make exact inference too large.
         """
         import pandas as pd
 
@@ -166,21 +165,8 @@ class AveragedModel:
     ) -> Series[Any] | DataFrame:
         """Return the most probable state of a discrete target, or the mean of a continuous one, in each row.
 
-        Of equally probable states the first is taken.
-
-        Parameters
-        ----------
-        data, target, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        pandas.Series, or pandas.DataFrame for a list of targets
-
-        Raises
-        ------
-        OptionError, DataError, TooLargeError
-            See `predict_proba`.
+        Of equally probable states, the first is returned. For a list of targets the result is a DataFrame. See
+        `predict_proba` for the arguments and errors.
         """
         import pandas as pd
 
@@ -194,24 +180,10 @@ class AveragedModel:
     def impute(self, data: Rows, **row_options: Any) -> DataFrame:
         """Return the rows with each missing cell filled by its most probable state, or its mean if it is continuous.
 
-        Each cell is filled by itself, given the observed cells of its row; filled cells are no evidence for others.
-
-        Parameters
-        ----------
-        data, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With the columns of the table in their order, then those of the model that it lacks. Cells with a value stay
-            as they are, and columns keep their type if it can hold the states. A discretised column becomes one of
-            interval labels.
-
-        Raises
-        ------
-        DataError, TooLargeError
-            See `predict_proba`.
+        Each cell is filled given the observed cells of its row only; filled cells are not evidence for others. The
+        columns of the table come first, then those of the model that it lacks. Cells with a value do not change, and
+        columns keep their type if it can hold the states; a discretised column becomes one of interval labels. See
+        `predict_proba` for the arguments and errors.
         """
         rows = self._read(data, row_options, ())
         is_missing = rows.is_missing
@@ -222,30 +194,16 @@ class AveragedModel:
         return filled_frame(data, rows, self.cuts, filled)
 
     def log_likelihood(self, data: Rows, **row_options: Any) -> NDArray[np.float64]:
-        """Return the natural log of the averaged probability (density, where continuous) of each row.
+        """Return the natural log of the averaged probability, or density, of each row.
 
-        That is log sum_k w_k p(row | network k); of a row with missing cells, the probability of the observed ones.
-
-        Parameters
-        ----------
-        data, **row_options
-            See `predict_proba`.
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,)
-            Minus infinity where all networks rule a row out.
-
-        Raises
-        ------
-        DataError, TooLargeError
-            See `predict_proba`.
+        That is log sum_k w_k p(row | network k); of a row with missing cells, the probability of the observed ones. It
+        is minus infinity if all networks rule a row out. See `predict_proba` for the arguments and errors.
         """
         rows = self._read(data, row_options, ())
         return log_likelihoods(self.mixture, self._evidence(rows))
 
     def _targets(self, target: str | int | Iterable[str | int]) -> tuple[bool, tuple[int, ...]]:
-        """Return whether a single target was named, and the positions of the targets."""
+        """Return whether a single target was given, and the positions of the targets."""
         is_single = isinstance(target, str) or not isinstance(target, Iterable)
         listed: list[Any] = [target] if is_single else list(target)  # type: ignore[arg-type]
         if not listed:
@@ -257,7 +215,7 @@ class AveragedModel:
         return is_single, found
 
     def _read(self, data: Rows, options: dict[str, Any], targets: Sequence[int]) -> NewRows:
-        """Read the rows; the targets' own columns are not looked at, so that all their cells are missing."""
+        """Read the rows without the targets' own columns, so that all their cells are missing."""
         unknown = sorted(options.keys() - {"missing_values", "ignore_extra"})
         if unknown:
             raise OptionError(f"unknown option {unknown[0]!r}; the options are 'missing_values' and 'ignore_extra'")
@@ -284,10 +242,8 @@ class AveragedModel:
         return [labels[code] for code in posterior.argmax(axis=1)]
 
     def __repr__(self) -> str:
-        networks = "1 network" if self.n_networks == 1 else f"{self.n_networks:,} networks"
-        classes = "1 class" if self.n_classes_used == 1 else f"{self.n_classes_used:,} classes"
-        variables = "1 variable" if len(self.names) == 1 else f"{len(self.names)} variables"
-        return f"AveragedModel({networks} of {classes}, {variables}, share {self.share:.4g})"
+        of_classes = f"{plural(self.n_networks, 'network')} of {plural(self.n_classes_used, 'class')}"
+        return f"AveragedModel({of_classes}, {plural(len(self.names), 'variable')}, share {self.share:.4g})"
 
     def _repr_html_(self) -> str:
         from credibn.report.notebook import averaged_model_html
@@ -296,15 +252,7 @@ class AveragedModel:
 
 
 def model_of_network(network: BayesianNetwork) -> AveragedModel:
-    """Return a single network as a model that predicts.
-
-    Examples
-    --------
-    >>> from credibn.models import fit_network
-    >>> network = fit_network(["X0->X1"], np.array([[0, 0], [0, 0], [1, 1], [1, 1]]))
-    >>> model_of_network(network).predict(np.array([[0, -1], [1, -1]]), "X1").tolist()
-    [0, 1]
-    """
+    """Return a single network as a model that predicts."""
     n = len(network.names)
     networks = np.arange(n, dtype=np.intp)[np.newaxis]
     mixture = Mixture(network.states, tuple(range(n)), network.local_models, networks, np.ones(1))
@@ -322,4 +270,4 @@ def _series(values: list[Any], index: Any) -> Series[Any]:
     import pandas as pd
 
     series = pd.Series(values, index=index, dtype=object)
-    return series if None in values else series.infer_objects()  # None is a state here, and no missing value
+    return series if None in values else series.infer_objects()  # None is a state here, not a missing value

@@ -1,10 +1,10 @@
 """The mean of a density on the line that is a Gaussian times bounded smooth factors, for many rows at once.
 
 The trapezoidal rule on a grid that covers all of the mass converges faster than any power of the step for smooth
-functions (Trefethen & Weideman 2014), so the only question is where the mass lies. The factors are probabilities, at
+functions (Trefethen & Weideman 2014), so it only remains to find where the mass is. The factors are probabilities, at
 most 1, but may move the mass far into the tails of the Gaussian: a wide grid finds it, finer ones close in on it, and
-the step is halved until the mean stays. A peak narrower than a tenth of the Gaussian's standard deviation could escape
-the wide grid.
+the step is halved until the mean no longer changes. The wide grid could miss a peak narrower than a tenth of the
+Gaussian's standard deviation.
 """
 
 from __future__ import annotations
@@ -16,41 +16,24 @@ from numpy.typing import NDArray
 
 from credibn.models.mixture import row_blocks
 
-__all__ = ["posterior_means"]
-
 _POINTS = 801
 _HALF_WIDTH = 40.0  # standard deviations of the Gaussian that the first grid reaches to each side
-_NEGLIGIBLE = -40.0  # a log density this far below the largest is nothing beside it: 4e-18
+_NEGLIGIBLE = -40.0  # a log density this far below the largest is 4e-18 of it
 _ROUNDS = 8
 _DOUBLINGS = 30
-_MOST_POINTS = (_POINTS - 1) * 16 + 1
+_MAX_POINTS = (_POINTS - 1) * 16 + 1
 _ACCURACY = 1e-10  # of the width of the range: halving the step must not change the mean by more
 
 Floats = NDArray[np.float64]
 
 
 def posterior_means(centres: Floats, precisions: Floats, log_factor: Callable[[slice, Floats], Floats]) -> Floats:
-    """Return the mean of the density proportional to a Gaussian times a factor, for each row.
+    """Return the mean, for each row, of the density proportional to a Gaussian times a factor.
 
-    Parameters
-    ----------
-    centres, precisions : ndarray, shape (rows,)
-        Of the Gaussians.
-    log_factor : callable
-        Given a slice of the rows and values of shape (rows in it, points), the log of the factor at each value.
-
-    Returns
-    -------
-    ndarray, shape (rows,)
-
-    Examples
-    --------
-    >>> half = lambda rows, x: np.where(x > 0, 0.0, -50.0)  # nearly a half-normal, whose mean is sqrt(2 / pi)
-    >>> posterior_means(np.array([0.0]), np.array([1.0]), half).round(1)
-    array([0.8])
+    `log_factor` takes a slice of the rows and values of shape (rows in it, points).
     """
     means = np.empty_like(centres)
-    for rows in row_blocks(len(centres), 4 * _MOST_POINTS):
+    for rows in row_blocks(len(centres), 4 * _MAX_POINTS):
         centre, precision = centres[rows, np.newaxis], precisions[rows, np.newaxis]
 
         def log_density(values: Floats, rows: slice = rows, at: Floats = centre, by: Floats = precision) -> Floats:
@@ -59,7 +42,7 @@ def posterior_means(centres: Floats, precisions: Floats, log_factor: Callable[[s
         reach = _HALF_WIDTH / np.sqrt(precision)
         low, high = _range_of_mass(log_density, *_widened(log_density, centre - reach, centre + reach))
         n_points, found, before = _POINTS, _mean(log_density, low, high, _POINTS), np.full(len(centre), np.inf)
-        while n_points < _MOST_POINTS and (np.abs(found - before) > _ACCURACY * (high - low)[:, 0]).any():
+        while n_points < _MAX_POINTS and (np.abs(found - before) > _ACCURACY * (high - low)[:, 0]).any():
             n_points = 2 * n_points - 1
             found, before = _mean(log_density, low, high, n_points), found
         means[rows] = found
@@ -67,7 +50,7 @@ def posterior_means(centres: Floats, precisions: Floats, log_factor: Callable[[s
 
 
 def _widened(log_density: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return ends so far apart that the density is largest between them: a factor may outweigh 40 deviations."""
+    """Return ends far enough apart that the density is largest between them: a factor may outweigh 40 deviations."""
     for _ in range(_DOUBLINGS):
         largest = log_density(low + (high - low) * np.linspace(0.0, 1.0, _POINTS)).argmax(axis=1, keepdims=True)
         width = high - low
@@ -78,7 +61,7 @@ def _widened(log_density: Callable[[Floats], Floats], low: Floats, high: Floats)
 
 
 def _range_of_mass(log_density: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return ends for each row between which all mass lies that is not negligible, and not much else."""
+    """Return ends for each row that enclose all mass that is not negligible, and not much else."""
     for _ in range(_ROUNDS):
         values = low + (high - low) * np.linspace(0.0, 1.0, _POINTS)
         logs = log_density(values)

@@ -1,9 +1,9 @@
-"""What weighted networks say about rows with missing cells: posteriors of one variable, and the rows' likelihood.
+"""Inference for rows with missing cells: the posterior of one variable, and the likelihood of the rows.
 
-Rows are taken together by the columns that are missing in them. Where only the target is missing, its Markov blanket
-decides (`credibn.models.blanket_inference`), whatever the kinds of the variables. Otherwise discrete networks are
-answered by elimination, Gaussian ones by the joint normal distribution; for networks with both kinds of variables there
-is no exact method at hand, and these rows are refused.
+Rows are grouped by the columns that they lack. If only the target is missing, its Markov blanket decides
+(`credibn.models.blanket_inference`), whatever the kinds of the variables. Otherwise elimination is used for discrete
+networks and the joint normal distribution for Gaussian ones; for networks with both kinds of variables no exact method
+is implemented, and these rows are refused.
 
 Each network answers by itself, p(t | rest, network), and the answers are averaged with the posterior weights of the
 networks, which come from the training table: new rows do not change them.
@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from credibn.errors import DataError
 from credibn.models.blanket_inference import blanket_means, blanket_probabilities
 from credibn.models.components import Component, component_around, mask_of
-from credibn.models.elimination import component_marginals
+from credibn.models.elimination import eliminate
 from credibn.models.gaussian_inference import conditional_means, joint_normal, log_density_of_observed
 from credibn.models.local_models import TableModel
 from credibn.models.mixture import Mixture, row_blocks
-
-__all__ = ["Evidence", "log_likelihoods", "target_means", "target_probabilities"]
 
 Columns = Sequence[NDArray[Any]]
 Floats = NDArray[np.float64]
@@ -34,24 +32,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known of some rows.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, for messages.
-    columns : tuple of ndarray, shape (rows,)
-        Codes or numbers of each variable.
-    is_missing : ndarray of bool, shape (rows, n)
-        The cells that are no evidence.
-    row_numbers : ndarray of int, shape (rows,)
-        Which rows of the table these are, from 1, for messages.
-    """
+    """What is known of some rows."""
 
     names: tuple[str, ...]
-    columns: tuple[NDArray[Any], ...]
-    is_missing: NDArray[np.bool_]
-    row_numbers: NDArray[np.intp]
+    columns: tuple[NDArray[Any], ...]  # codes or numbers of each variable
+    is_missing: NDArray[np.bool_]  # the cells that are no evidence, shape (rows, n)
+    row_numbers: NDArray[np.intp]  # in the table, from 1, for messages
 
     def __len__(self) -> int:
         return len(self.is_missing)
@@ -65,13 +51,6 @@ def target_probabilities(mixture: Mixture, evidence: Evidence, target: int) -> F
     """Return the averaged probability of each state of a discrete target in each row, shape (rows, states).
 
     The target's own cells are never evidence.
-
-    Raises
-    ------
-    DataError
-        Where all networks rule out what was observed, or rows of a mixed network miss more than the target.
-    TooLargeError
-        Where elimination would need too large a table.
     """
     labels = mixture.states[target]
     assert labels is not None, "the target is discrete"
@@ -82,7 +61,7 @@ def target_probabilities(mixture: Mixture, evidence: Evidence, target: int) -> F
         if not (mixture.has_zeros and mixture.is_discrete):
             probabilities[rows], weights[rows] = _of_pattern(mixture, evidence, rows, missing, target)
             continue
-        # A network that rules the row out says nothing about it, wherever in the network that shows.
+        # A network that rules the row out says nothing about the target, wherever in the network it does so.
         for network, weight in enumerate(mixture.weights.tolist()):
             one = mixture.only(network)
             found, is_answered = _of_pattern(one, evidence, rows, missing, target)
@@ -102,7 +81,7 @@ def target_probabilities(mixture: Mixture, evidence: Evidence, target: int) -> F
 def _of_pattern(
     mixture: Mixture, evidence: Evidence, rows: NDArray[np.intp], missing: Sequence[int], target: int
 ) -> tuple[Floats, Floats]:
-    """Return, for rows that miss the same cells, the sum of weight times posterior, and the weight that it rests on."""
+    """Return, for rows that lack the same cells, the sum of weight times posterior, and the sum of these weights."""
     if not missing:
         return blanket_probabilities(mixture, evidence.values(rows), target)
     hidden = {*missing, target}
@@ -131,15 +110,7 @@ def target_means(mixture: Mixture, evidence: Evidence, target: int) -> Floats:
 
 
 def log_likelihoods(mixture: Mixture, evidence: Evidence) -> Floats:
-    """Return the log of the averaged probability, or density, of the observed cells of each row.
-
-    Raises
-    ------
-    DataError
-        Where rows of a mixed network have missing cells.
-    TooLargeError
-        Where elimination would need too large a table.
-    """
+    """Return the log of the averaged probability, or density, of the observed cells of each row."""
     logs = np.empty(len(evidence))
     joints: list[tuple[Floats, Floats]] | None = None
     for rows, missing in _patterns(evidence.is_missing):
@@ -163,7 +134,7 @@ def log_likelihoods(mixture: Mixture, evidence: Evidence) -> Floats:
 def _patterns(
     is_missing: NDArray[np.bool_], target: int | None = None
 ) -> Iterator[tuple[NDArray[np.intp], tuple[int, ...]]]:
-    """Yield the rows that share their missing columns, with these columns; the target is left out of them."""
+    """Yield the rows that lack the same columns, with these columns; the target is not among them."""
     others = is_missing.copy()
     if target is not None:
         others[:, target] = False
@@ -220,9 +191,9 @@ def _eliminated(mixture: Mixture, columns: Columns, hidden: set[int], target: in
     evidence = {v: columns[v] for v in observed}
     probabilities, weights = np.zeros((n_rows, len(labels))), np.zeros(n_rows)
     for key, (component, weight) in parts.items():
-        marginals, log_sum = component_marginals(_tables(mixture, key), component, evidence, n_rows, [target])
+        posterior, log_sum = eliminate(_tables(mixture, key), component, evidence, n_rows, target)
         is_possible = log_sum > -np.inf
-        probabilities += weight * np.where(is_possible[:, np.newaxis], marginals[target], 0.0)
+        probabilities += weight * np.where(is_possible[:, np.newaxis], posterior, 0.0)
         weights += weight * is_possible
     return probabilities, weights
 
@@ -254,7 +225,7 @@ def _log_evidences(mixture: Mixture, columns: Columns, hidden: set[int]) -> Floa
             keys.append(tuple(mixture.networks[network, list(component.children)].tolist()))
             if keys[-1] not in log_sums:
                 tables = _tables(mixture, keys[-1])
-                log_sums[keys[-1]] = component_marginals(tables, component, evidence, n_rows)[1]
+                log_sums[keys[-1]] = eliminate(tables, component, evidence, n_rows)[1]
         for at in mixture.networks[network, sorted(alone)].tolist():
             keys.append((at,))
             if keys[-1] not in log_sums:  # a component with free variables has two tables or more

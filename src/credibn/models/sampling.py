@@ -7,71 +7,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn._base.checks import whole_number
 from credibn.errors import OptionError
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, TableModel, log_conditionals_of_states
 
-if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from pandas import DataFrame
 
-__all__ = ["sample_columns", "sample_network"]
-
-_MOST_ROWS = 1 << 48
-"""Well below the longest array of NumPy; far fewer rows fill any memory."""
+_MAX_ROWS = 1 << 48
+"""Well below the longest array of NumPy; far fewer rows exceed any memory."""
 _NUMBERS_AT_ONCE = 1 << 20
 
 
-def sample_network(network: BayesianNetwork, n_rows: int, seed: int = 0) -> DataFrame:
-    """Draw rows from a network; also `BayesianNetwork.sample`.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-    n_rows : int
-        How many rows, at least 1.
-    seed : int
-        The same seed gives the same rows; more rows are not a continuation of fewer.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A discrete column is a Categorical that declares all states in order, so that `read_data` knows also those that
-        were not drawn; the state None, which stands for a missing value, is missing. Others are float64.
-
-    Examples
-    --------
-    >>> rain, wet = TableModel((), np.array([0.8, 0.2])), TableModel((0,), np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> network = BayesianNetwork(("rain", "wet"), (("no", "yes"), ("no", "yes")), (rain, wet))
-    >>> sample_network(network, 4, seed=1)
-      rain  wet
-    0   no   no
-    1  yes  yes
-    2   no   no
-    3  yes  yes
-    """
+def sample_frame(network: BayesianNetwork, n_rows: int, seed: int) -> DataFrame:
+    """Draw rows from a network: see `BayesianNetwork.sample`."""
     import pandas as pd
 
-    columns = sample_columns(network, n_rows, seed)
-    frame = dict[str, Any]()
-    for name, labels, column in zip(network.names, network.states, columns, strict=True):
-        frame[name] = column if labels is None else _categorical(labels, column)
-    return pd.DataFrame(frame)
-
-
-def sample_columns(network: BayesianNetwork, n_rows: int, seed: int = 0) -> tuple[NDArray[Any], ...]:
-    """Draw rows from a network as arrays, one for each variable: codes of states, or float64.
-
-    Examples
-    --------
-    >>> coin = BayesianNetwork(("coin",), (("heads", "tails"),), (TableModel((), np.array([0.0, 1.0])),))
-    >>> sample_columns(coin, 3)
-    (array([1, 1, 1]),)
-    """
-    for name, value, least in (("n_rows", n_rows, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise OptionError(f"{name} is {value!r}; give a whole number, {least} or more")
-    if n_rows > _MOST_ROWS:
-        raise OptionError(f"n_rows is {n_rows:,}; at most {_MOST_ROWS:,} rows can be drawn at once")
+    n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
+    if n_rows > _MAX_ROWS:
+        raise OptionError(f"n_rows is {n_rows:,}; at most {_MAX_ROWS:,} rows can be drawn at once")
     generator = np.random.default_rng(seed)
     nothing = np.zeros(0)
     columns: list[NDArray[Any]] = [nothing] * network.n_variables
@@ -81,7 +36,8 @@ def sample_columns(network: BayesianNetwork, n_rows: int, seed: int = 0) -> tupl
             columns[child] = _draw_values(model, columns, generator.standard_normal(n_rows))
         else:
             columns[child] = _draw_states(model, columns, generator.random(n_rows))
-    return tuple(columns)
+    drawn = zip(network.names, network.states, columns, strict=True)
+    return pd.DataFrame({n: column if labels is None else _categorical(labels, column) for n, labels, column in drawn})
 
 
 def _draw_values(model: LinearGaussian, columns: list[NDArray[Any]], noise: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,7 +53,7 @@ def _draw_states(
 ) -> NDArray[np.intp]:
     """Return for each row the first state whose cumulative probability exceeds the uniform draw.
 
-    One with probability 0 is never drawn: it adds nothing to the sum before it, and draws are below 1.
+    A state with probability 0 is never drawn: it adds nothing to the cumulative probability, and draws are below 1.
     """
     states = np.empty(len(uniform), dtype=np.intp)
     step = max(1, _NUMBERS_AT_ONCE // model.probabilities.shape[-1])

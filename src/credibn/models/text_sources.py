@@ -10,37 +10,19 @@ from pathlib import Path
 from credibn._base.checks import decoded
 from credibn.errors import FileFormatError
 
-__all__ = ["compressed", "read_text"]
-
 _EXPANDED, _EXPANSION = 1 << 22, 100
-"""The longest compressed text: so many bytes, and so many times its length. A few bytes can stand for very many."""
+"""A compressed text may expand to this many bytes plus this many times its length: a bomb is a few bytes long."""
 
 
 def read_text(path: Path) -> str:
-    r"""Return the text of a file, which may be compressed by gzip, with line feeds at the ends of lines.
-
-    Raises
-    ------
-    FileFormatError
-        If it cannot be read, expands to an absurd length or is not UTF-8; the message gives the line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "two.bif.gz"
-    ...     _ = path.write_bytes(compressed("\ufeffone\r\ntwo".encode()))
-    ...     read_text(path)
-    'one\ntwo'
-    """
+    """Return the text of a file, expanded if it is compressed by gzip, with line feeds at the ends of lines."""
     try:
         content = path.read_bytes()
         if content.startswith(b"\x1f\x8b"):
             content = _expanded(path, content)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path and that the file is whole") from error
-    text = decoded(path, content)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _expanded(path: Path, content: bytes) -> bytes:
@@ -48,18 +30,14 @@ def _expanded(path: Path, content: bytes) -> bytes:
     with gzip.open(io.BytesIO(content)) as stream:
         expanded = stream.read(limit + 1)
     if len(expanded) > limit:
-        raise FileFormatError(f"{path}: expands to more than {limit:,} bytes; expand it, and read that if it is sound")
+        raise FileFormatError(
+            f"{path}: expands to more than {limit:,} bytes; if you trust the file, expand it and read the result"
+        )
     return expanded
 
 
 def compressed(content: bytes) -> bytes:
-    """Return the content compressed by gzip: the same bytes at any time.
-
-    Examples
-    --------
-    >>> gzip.decompress(compressed(b"abc"))
-    b'abc'
-    """
+    """Return the content compressed by gzip, without the time: the same content gives the same bytes."""
     sink = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(content)

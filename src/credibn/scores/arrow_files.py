@@ -1,8 +1,8 @@
 """Arrow IPC files that carry their own checksum.
 
-Between the record batch and the footer, where readers of Arrow files look at nothing, stand a mark and the SHA-256 of
-all other bytes of the file. So any program that knows Arrow opens the file, and whatever happens to a byte of it, or to
-its length, is noticed.
+Between the record batch and the footer, which readers of Arrow files skip, are a mark and the SHA-256 of all other
+bytes of the file. So any program that knows Arrow opens the file, and a change of any byte or of the length is
+detected.
 """
 
 import hashlib
@@ -10,15 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from credibn._run.memory import explaining_shortage
 from credibn.errors import FileFormatError
 from credibn.scores.arrow_sizes import check_expansion, footer_start
-
-__all__ = ["ArrowFile", "not_valid", "opened", "require_checksum", "write_arrow"]
 
 _MARK = b"credibn-sha-256:"
 _LENGTH = len(_MARK) + 64
@@ -31,55 +29,42 @@ def write_arrow(batch: Any, sink: BinaryIO, compression: str | None = None) -> N
     options = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_file(hashed, batch.schema, options=options) as writer:
         writer.write_batch(batch)
-        hashed.hold_back()  # what follows is short: the end of the batches, and the footer
-    end = bytes(hashed.held)
+        hashed.end = bytearray()  # what follows is short: the end of the batches, and the footer
+    end = bytes(hashed.end)
     at = footer_start(memoryview(end))
     hashed.sha256.update(end)
     sink.write(end[:at] + _MARK + hashed.sha256.hexdigest().encode() + end[at:])
 
 
 class _HashedSink:
-    """Passes on what is written and hashes it, until it is told to hold the rest back."""
+    """Passes on what is written and hashes it; what is written once `end` is set is added to it instead."""
+
+    closed = False
 
     def __init__(self, sink: BinaryIO) -> None:
-        self.closed = False
         self.sha256 = hashlib.sha256()
-        self.held = bytearray()
+        self.end: bytearray | None = None
         self._sink = sink
-        self._is_holding = False
-
-    def hold_back(self) -> None:
-        self._is_holding = True
 
     def write(self, content: Any) -> int:
-        if self._is_holding:
-            self.held += content
-        else:
+        if self.end is None:
             self.sha256.update(content)
             self._sink.write(content)
+        else:
+            self.end += content
         return len(content)
 
 
-class ArrowFile:
-    """An open file: Arrow's reader, and whether it carries a checksum, which is then right."""
+class ArrowFile(NamedTuple):
+    """An open file: Arrow's reader, and whether the file has a checksum, which is then right."""
 
-    def __init__(self, reader: Any, has_checksum: bool) -> None:
-        self.reader, self.has_checksum = reader, has_checksum
+    reader: Any
+    has_checksum: bool
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[ArrowFile]:
-    """Open a file as a memory map, its checksum and the size of its content checked before Arrow looks into it.
-
-    Raises
-    ------
-    FileFormatError
-        When the file is damaged, or would take absurdly much memory.
-    TooLargeError
-        When its content does not fit into memory.
-    ValueError, pyarrow.ArrowException, OSError
-        When it is no Arrow file, or cannot be read.
-    """
+    """Open a file as a memory map; its checksum and the size of its content are checked before Arrow reads it."""
     if path.stat().st_size == 0:
         raise ValueError("the file is empty")
     with explaining_shortage(), pa.memory_map(os.fspath(path)) as source:

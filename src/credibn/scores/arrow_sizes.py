@@ -1,9 +1,9 @@
-"""How large the content of an Arrow IPC file becomes when it is unpacked, before it is.
+"""How large the content of an Arrow IPC file will be once it is unpacked.
 
-Buffers may be compressed, and a few bytes can stand for very many: Arrow unpacks all of them at once, without a limit.
-Each compressed buffer starts with its length, which Arrow holds it to, so the lengths can be added up beforehand. They
-are found from the end of the file: its last bytes give the footer, the footer the record batches, and each batch its
-buffers (Arrow columnar format 1.5, "IPC file format"; the tables in it are FlatBuffers).
+Buffers may be compressed, and a few bytes can expand to gigabytes: Arrow unpacks all of them at once, without a limit.
+Each compressed buffer starts with its unpacked length, which Arrow enforces, so the lengths can be added up beforehand.
+They are found from the end of the file: its last bytes locate the footer, the footer the record batches, and each batch
+its buffers (Arrow columnar format 1.5, "IPC file format"; the tables in it are FlatBuffers).
 """
 
 import struct
@@ -12,29 +12,16 @@ from os import PathLike
 
 from credibn.errors import FileFormatError
 
-__all__ = ["check_expansion", "footer_start"]
-
 _EXPANDED, _EXPANSION = 1 << 28, 1000
-"""The most that a file may become: so many bytes, and so many times its length."""
+"""A file may expand to this many bytes plus this many times its length."""
 _MAGIC = b"ARROW1"
-_DICTIONARIES, _RECORD_BATCHES = 2, 3
-"""Fields of the table Footer."""
-_HEADER = 2
-"""Of the table Message."""
-_BUFFERS, _COMPRESSION = 2, 3
-"""Fields of the table RecordBatch."""
+_DICTIONARIES, _RECORD_BATCHES = 2, 3  # fields of the table Footer
+_HEADER = 2  # of the table Message
+_BUFFERS, _COMPRESSION = 2, 3  # of the table RecordBatch
 
 
 def check_expansion(path: str | PathLike[str], content: memoryview) -> None:
-    """Refuse an IPC file that would take absurdly much memory.
-
-    Raises
-    ------
-    FileFormatError
-        Naming the file.
-    ValueError
-        When it is no IPC file.
-    """
+    """Refuse an IPC file that would take an absurd amount of memory; ValueError if it is not such a file."""
     limit = _EXPANDED + _EXPANSION * len(content)
     try:
         expanded = sum(_unpacked_lengths(content))
@@ -48,13 +35,7 @@ def check_expansion(path: str | PathLike[str], content: memoryview) -> None:
 
 
 def footer_start(content: memoryview) -> int:
-    """Return where the footer of an IPC file starts.
-
-    Raises
-    ------
-    ValueError
-        When the bytes do not end as such a file does.
-    """
+    """Return where the footer of an IPC file starts; ValueError if the end of the file is not that of one."""
     if len(content) < 16 or content[-6:] != _MAGIC:
         raise ValueError("it is not a complete Arrow file (the end is missing)")
     (length,) = _read("<i", content, len(content) - 10)
@@ -81,13 +62,13 @@ def _unpacked_lengths(content: memoryview) -> Iterator[int]:
         for buffer in _vector(content, batch, _BUFFERS, 16):
             start, size = _read("<qq", content, buffer)
             if size >= 8:
-                # A buffer that is not compressed may start with any number; it takes what it takes in the file.
+                # A buffer that is not compressed may start with any number; its size is that in the file.
                 (unpacked,) = _read("<q", content, offset + metadata_length + start)
                 yield unpacked if is_compressed and unpacked >= 0 else size
 
 
 def _read(format: str, content: memoryview, at: int) -> tuple[int, ...]:
-    if not 0 <= at <= len(content) - struct.calcsize(format):  # struct would count negative ones from the end
+    if not 0 <= at <= len(content) - struct.calcsize(format):  # struct counts negative offsets from the end
         raise struct.error("an offset points outside the file")
     return struct.unpack_from(format, content, at)
 
@@ -97,7 +78,7 @@ def _root(content: memoryview, at: int) -> int:
 
 
 def _field(content: memoryview, table: int, number: int) -> int | None:
-    """Return where a field of a table stands, or None where it is absent."""
+    """Return the offset of a field of a table, or None if it is absent."""
     fields = table - _read("<i", content, table)[0]
     if 4 + 2 * number + 2 > _read("<H", content, fields)[0]:
         return None
@@ -106,7 +87,7 @@ def _field(content: memoryview, table: int, number: int) -> int | None:
 
 
 def _vector(content: memoryview, table: int, number: int, width: int) -> range:
-    """Return where each item of a field that is a vector stands."""
+    """Return the offset of each item of a field that is a vector."""
     field = _field(content, table, number)
     if field is None:
         return range(0)

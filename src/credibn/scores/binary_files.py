@@ -2,7 +2,7 @@
 
 An Arrow IPC file with a checksum, read through a memory map: one record batch with the columns node, score and mask
 (fixed-size binary, the words of the mask in little-endian order); names, provenance and format version are JSON in the
-schema's metadata. Carries any name.
+schema's metadata. It can hold any name.
 """
 
 import json
@@ -17,10 +17,7 @@ from credibn.errors import FileFormatError, TooLargeError
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
 
-__all__ = ["read_binary", "write_binary"]
-
-_VERSION = 2
-"""Version 1 had no checksum; it is still read."""
+_VERSION = 2  # version 1 had no checksum; it is still read
 
 
 def write_binary(table: ScoreTable, sink: BinaryIO) -> None:

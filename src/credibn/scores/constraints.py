@@ -1,15 +1,13 @@
 """What a network may look like: forbidden and required edges, tiers, limits on the number of parents.
 
-A caller states constraints with names; `resolve_constraints` turns them once into positions, per child, and
-refuses whatever no network could satisfy. Constraints take effect *before* pruning: a parent set that is not
-allowed must not dominate one that is.
+A caller states constraints with names; `resolve_constraints` turns them once into positions, for each child, and
+refuses whatever no network could satisfy. Constraints take effect *before* pruning: a parent set that is not allowed
+must not dominate one that is.
 
-Required edges are the only source of infeasibility beyond a plain contradiction: if they form no cycle, the
-network made of exactly these edges satisfies every constraint. Cost: linear in the edges, quadratic in the
-tiers' sizes.
+Beyond a plain contradiction only required edges can be infeasible: if they form no cycle, the network with exactly
+these edges satisfies every constraint. Cost: linear in the edges, quadratic in the sizes of the tiers.
 """
 
-import difflib
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,58 +17,21 @@ from os import PathLike
 from typing import Any
 
 from credibn._base.checks import decoded, file_path
+from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
-
-__all__ = ["Constraints", "edge_of", "find_cycle", "position_of", "read_tiers", "resolve_constraints"]
 
 _EDGE_FORMS = "a (parent, child) pair of names, or a string like 'parent->child'"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints in terms of positions; made by `resolve_constraints`.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables, in order.
-    forbidden, required : tuple of frozenset of int
-        For each child, the positions that may not be, or must be, among its parents.
-    max_parents : tuple of int
-        For each child, the largest number of parents: n - 1 where there is no limit.
-    tiers : tuple of tuple of int
-        The tiers whose consequences are part of `forbidden`; kept to describe them briefly.
-
-    Examples
-    --------
-    >>> limits = resolve_constraints(["rain", "wet"], forbidden_edges=["wet->rain"])
-    >>> limits.forbidden
-    (frozenset({1}), frozenset())
-    >>> limits.allows(0, {1}), limits.allows(1, {0})
-    (False, True)
-    """
+    """Constraints in terms of positions; made by `resolve_constraints`."""
 
     names: tuple[str, ...]
-    forbidden: tuple[frozenset[int], ...]
-    required: tuple[frozenset[int], ...]
-    max_parents: tuple[int, ...]
-    tiers: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether every parent set of every child is allowed."""
-        unlimited = len(self.names) - 1
-        return not any(self.forbidden) and not any(self.required) and min(self.max_parents) >= unlimited
-
-    def allows(self, child: int, parents: Iterable[int]) -> bool:
-        """Whether `child` may have exactly these parents."""
-        chosen = frozenset(parents)
-        return (
-            child not in chosen
-            and chosen.isdisjoint(self.forbidden[child])
-            and chosen >= self.required[child]
-            and len(chosen) <= self.max_parents[child]
-        )
+    forbidden: tuple[frozenset[int], ...]  # for each child, the positions that may not be among its parents
+    required: tuple[frozenset[int], ...]  # those that must be
+    max_parents: tuple[int, ...]  # n - 1 where there is no limit
+    tiers: tuple[tuple[int, ...], ...] = ()  # their edges are in `forbidden`; stored to describe them briefly
 
     def describe(self) -> dict[str, object]:
         """Return the constraints by name, ready for JSON; empty when there are none."""
@@ -101,33 +62,9 @@ def resolve_constraints(
 ) -> Constraints:
     """Turn constraints stated by name into positions, and refuse what no network can satisfy.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The variables, in order.
-    forbidden_edges, required_edges : iterable of edges, optional
-        Each edge is a (parent, child) pair of names or positions, or a string such as ``"rain->wet"``.
-    tiers : iterable of iterables of names, optional
-        No edge may point from a later tier to an earlier one. Names that are not listed are unconstrained.
-    max_parents : int or mapping of name to int, optional
-        The largest number of parents, for all children or for those listed.
-    unavailable : iterable of names, optional
-        Variables that take no part in the search (constant columns): no edge may touch them.
-
-    Returns
-    -------
-    Constraints
-
-    Raises
-    ------
-    OptionError
-        For an unknown name, a self-loop, or constraints that contradict one another.
-
-    Examples
-    --------
-    >>> limits = resolve_constraints(["a", "b", "c"], tiers=[["a"], ["b", "c"]], max_parents=1)
-    >>> limits.describe()
-    {'tiers': [['a'], ['b', 'c']], 'max_parents': 1}
+    Edges are (parent, child) pairs of names or positions, or strings such as ``"rain->wet"``. No edge may point from a
+    later tier to an earlier one; names in no tier are unconstrained. No edge may touch an `unavailable` variable, such
+    as a constant column, which takes no part in the search.
     """
     names = tuple(names)
     left_out = {position_of(names, name) for name in unavailable}
@@ -137,33 +74,27 @@ def resolve_constraints(
     limits = _resolve_limits(names, max_parents)
     _check_not_both(names, needed, banned, layers)
     required = _by_child(len(names), needed)
-    _check_acyclic(names, required)
+    cycle = find_cycle(dict(enumerate(required)))
+    if cycle is not None:
+        path = " -> ".join(repr(names[v]) for v in cycle)
+        raise OptionError(f"the required edges form a cycle, {path}; drop one of these edges")
     for child, parents in enumerate(required):
         if len(parents) > limits[child]:
+            listed = ", ".join(repr(names[v]) for v in sorted(parents))
             raise OptionError(
-                f"{names[child]!r} has {len(parents)} required parents ({_listing(names, parents)}) but "
-                f"max_parents allows {limits[child]}: raise that limit or drop required edges"
+                f"{names[child]!r} has {len(parents)} required parents ({listed}) but max_parents allows "
+                f"{limits[child]}: raise that limit or drop required edges"
             )
     forbidden = _by_child(len(names), banned | set(_tier_edges(layers)))
     return Constraints(names, forbidden, required, limits, layers)
 
 
 def position_of(names: Sequence[str], node: object, what: str = "variable") -> int:
-    """Return the position of a variable given by name or by position.
-
-    Examples
-    --------
-    >>> position_of(["rain", "wet"], "wet")
-    1
-    """
+    """Return the position of a variable given by name or by position."""
     if isinstance(node, str):
         if node in names:
             return names.index(node)
-        close = difflib.get_close_matches(node, names, n=3)
-        shown = ", ".join(map(repr, close or names[:10]))
-        more = ", ..." if not close and len(names) > 10 else ""
-        remedy = f"did you mean {shown}?" if close else f"the names are {shown}{more}"
-        raise OptionError(f"unknown {what} {node!r}: {remedy}")
+        raise OptionError(f"unknown {what} {node!r}: {suggestion(node, names)}")
     try:
         position = operator.index(node)  # type: ignore[arg-type]
     except TypeError:
@@ -174,13 +105,7 @@ def position_of(names: Sequence[str], node: object, what: str = "variable") -> i
 
 
 def edge_of(names: Sequence[str], edge: Any, option: str = "edge") -> tuple[int, int]:
-    """Return the positions (parent, child) of an edge given as a pair or as a string.
-
-    Examples
-    --------
-    >>> edge_of(["rain", "wet"], "rain->wet"), edge_of(["rain", "wet"], ("wet", "rain"))
-    ((0, 1), (1, 0))
-    """
+    """Return the positions (parent, child) of an edge given as a pair or as a string."""
     ends = _split_arrow(names, edge, option) if isinstance(edge, str) else edge
     try:
         parent, child = ends
@@ -193,15 +118,7 @@ def edge_of(names: Sequence[str], edge: Any, option: str = "edge") -> tuple[int,
 
 
 def find_cycle(parents: Mapping[int, Iterable[int]]) -> list[int] | None:
-    """Return one directed cycle, first node repeated at the end, or None when there is none.
-
-    Examples
-    --------
-    >>> find_cycle({0: [1], 1: [0]})
-    [0, 1, 0]
-    >>> find_cycle({0: [1], 1: []}) is None
-    True
-    """
+    """Return one directed cycle, first node repeated at the end, or None when there is none."""
     try:
         TopologicalSorter({child: sorted(above) for child, above in parents.items()}).prepare()
     except CycleError as error:
@@ -238,7 +155,7 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     text = decoded(path, content)
     tiers, line_of = list[list[str]](), dict[str, int]()
     for number, line in enumerate(text.split("\n"), start=1):
-        listed = _without_comment(line)
+        listed = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
         if not listed:
             continue
         tier = [name.strip() for name in listed.split(",")]
@@ -259,14 +176,10 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     return tiers
 
 
-def _without_comment(line: str) -> str:
-    return re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
-
-
 def _split_arrow(names: Sequence[str], edge: str, option: str) -> tuple[str, str]:
     """Split at the one arrow that leaves two known names: names may hold arrows themselves."""
-    cuts = [at for at in range(len(edge)) if edge.startswith("->", at)]
-    splits = [(edge[:at].strip(), edge[at + 2 :].strip()) for at in cuts]
+    arrows = [at for at in range(len(edge)) if edge.startswith("->", at)]
+    splits = [(edge[:at].strip(), edge[at + 2 :].strip()) for at in arrows]
     if not splits:
         raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}")
     known = [split for split in splits if split[0] in names and split[1] in names]
@@ -359,13 +272,6 @@ def _check_not_both(
             )
 
 
-def _check_acyclic(names: tuple[str, ...], required: tuple[frozenset[int], ...]) -> None:
-    cycle = find_cycle(dict(enumerate(required)))
-    if cycle is not None:
-        path = " -> ".join(repr(names[v]) for v in cycle)
-        raise OptionError(f"the required edges form a cycle, {path}; drop one of these edges")
-
-
 def _tier_edges(layers: tuple[tuple[int, ...], ...]) -> Iterable[tuple[int, int]]:
     for later, members in enumerate(layers):
         earlier = [v for tier in layers[:later] for v in tier]
@@ -381,7 +287,3 @@ def _by_child(n_variables: int, edges: Iterable[tuple[int, int]]) -> tuple[froze
 
 def _edges(parents: tuple[frozenset[int], ...]) -> list[tuple[int, int]]:
     return sorted((parent, child) for child, above in enumerate(parents) for parent in above)
-
-
-def _listing(names: tuple[str, ...], positions: Iterable[int]) -> str:
-    return ", ".join(repr(names[v]) for v in sorted(positions))

@@ -1,19 +1,20 @@
 """Scores of categorical data: BIC, AIC and BDeu, each one function of a set of variables.
 
-With n_c the count of a seen cell c of the set S and r_v the number of states of variable v (costs, natural logs):
+With n_c the count of a cell c of the set S that occurs and r_v the number of states of variable v (costs, natural
+logs):
 
 - penalised likelihood: ``F(S) = N ln N - sum_c n_c ln n_c + w * prod r_v``, with ``w = ln(N)/2`` for BIC (Schwarz
   1978) and ``w = 1`` for AIC (Akaike 1974);
 - BDeu (Buntine 1991; Heckerman, Geiger & Chickering 1995): ``F(S) = N ln(ess) - sum_c [lnGamma(a + n_c) - lnGamma(a)]``
   with ``ess = equivalent_sample_size`` and ``a = ess / prod r_v``.
 
-The compiled core counts and prunes these scores by itself; `set_costs` here is the same function for the few sets
-that a person asks for, and the twin that the core is tested against.
+The compiled core counts and prunes these scores by itself; `set_costs` here is the same function for single sets, and
+the reference that the core is tested against.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +22,14 @@ from numpy.typing import NDArray
 from credibn.errors import DataError, OptionError
 from credibn.scores.protocol import DataView
 
-__all__ = ["AIC", "BIC", "BDeu", "DiscreteScore"]
-
 LEAST_SAMPLE_SIZE, LARGEST_SAMPLE_SIZE = 1e-300, 1e300
-"""For these the error of the scores is bounded (docs/guarantees.md, "Numbers")."""
+"""Between these the error of the scores is bounded (docs/guarantees.md, "Numbers")."""
 _FACTORS = 64
 
 
 @dataclass(frozen=True)
 class _PenalisedLikelihood:
-    @property
-    def columns(self) -> Literal["discrete"]:
-        """The kind of columns the score takes."""
-        return "discrete"
+    columns: ClassVar[Literal["discrete"]] = "discrete"
 
     def settings(self) -> dict[str, object]:
         """Return the options that define the score: none."""
@@ -64,10 +60,7 @@ class BIC(_PenalisedLikelihood):
     True
     """
 
-    @property
-    def name(self) -> str:
-        """``"bic"``."""
-        return "bic"
+    name: ClassVar[str] = "bic"
 
     def penalty_weight(self, n_rows: int) -> float:
         """Return ln(N)/2."""
@@ -84,10 +77,7 @@ class AIC(_PenalisedLikelihood):
     1.0
     """
 
-    @property
-    def name(self) -> str:
-        """``"aic"``."""
-        return "aic"
+    name: ClassVar[str] = "aic"
 
     def penalty_weight(self, n_rows: int) -> float:
         """Return 1, whatever the number of rows."""
@@ -111,6 +101,9 @@ class BDeu:
 
     equivalent_sample_size: float = 1.0
 
+    name: ClassVar[str] = "bdeu"
+    columns: ClassVar[Literal["discrete"]] = "discrete"
+
     def __post_init__(self) -> None:
         value = self.equivalent_sample_size
         is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
@@ -120,16 +113,6 @@ class BDeu:
                 f"{LARGEST_SAMPLE_SIZE} (1 is usual)"
             )
         object.__setattr__(self, "equivalent_sample_size", float(value))
-
-    @property
-    def name(self) -> str:
-        """``"bdeu"``."""
-        return "bdeu"
-
-    @property
-    def columns(self) -> Literal["discrete"]:
-        """The kind of columns the score takes."""
-        return "discrete"
 
     def settings(self) -> dict[str, object]:
         """Return the equivalent sample size."""
@@ -163,7 +146,7 @@ def _log_rising(size: float, configurations: float, n: int) -> float:
 
 
 def _stirling(x: float) -> float:
-    """Return what ln Gamma(x) exceeds (x - 1/2) ln x - x + ln(2 pi) / 2 by, for x >= 64."""
+    """Return ln Gamma(x) - (x - 1/2) ln x + x - ln(2 pi) / 2, for x >= 64."""
     return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x * x)) / (x * x)) / (x * x)) / x
 
 
@@ -175,7 +158,7 @@ def _configurations(data: DataView, members: NDArray[np.intp]) -> float:
 
 
 def _cell_counts(data: DataView, members: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return how many rows each seen cell of the set holds."""
+    """Return the number of rows in each cell of the set that occurs."""
     for v in members:
         if data.states[v] is None:
             raise DataError(

@@ -1,32 +1,23 @@
-"""How far from the best a network may score and still be credible.
+"""How far below the best a network may score and still be credible.
 
 A network is credible when its log score is at least OPT - epsilon, epsilon = ln(Bayes factor): the data favour the
 best network over it by less than that factor (Liao et al., section 3; scale of Kass & Raftery 1995: 3 to 20 positive,
 20 to 150 strong, above 150 very strong evidence).
 
-The same can be said by a ratio rho >= 1 (Liao et al., equation 1, in costs, where OPT > 0 is the least): a network is
-credible when its cost is at most rho * OPT, so epsilon = (rho - 1) * OPT. That needs OPT, which only the search knows.
+The limit can also be given as a ratio rho >= 1 (Liao et al., equation 1, in costs, where OPT > 0 is the least): a
+network is credible when its cost is at most rho * OPT, so epsilon = (rho - 1) * OPT. OPT is known only after the
+search.
 """
 
 import math
 
 from credibn.errors import OptionError
 
-__all__ = ["DEFAULT_BAYES_FACTOR", "epsilon_of_ratio", "resolve_epsilon", "resolve_ratio"]
-
 DEFAULT_BAYES_FACTOR = 20.0
 
 
 def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = None) -> float:
-    """Return epsilon from whichever of the two was given; a Bayes factor of 20 if neither was.
-
-    Examples
-    --------
-    >>> resolve_epsilon(bayes_factor=1.0)
-    0.0
-    >>> resolve_epsilon(epsilon=2.5)
-    2.5
-    """
+    """Return epsilon from whichever of the two was given; a Bayes factor of 20 if neither was."""
     if bayes_factor is not None and epsilon is not None:
         raise OptionError(f"both bayes_factor={bayes_factor!r} and epsilon={epsilon!r} were given; give one of them")
     if epsilon is not None:
@@ -43,13 +34,7 @@ def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = N
 
 
 def resolve_ratio(ratio: float) -> float:
-    """Return the ratio as a number, if it is one that can be used.
-
-    Examples
-    --------
-    >>> resolve_ratio("1.5")
-    1.5
-    """
+    """Return the ratio as a finite number, 1 or more."""
     value = _number("ratio", ratio)
     if not 1 <= value < math.inf:
         raise OptionError(f"ratio is {ratio!r}; it must be 1 or more, and finite (1 keeps only the optimal networks)")
@@ -57,18 +42,7 @@ def resolve_ratio(ratio: float) -> float:
 
 
 def epsilon_of_ratio(ratio: float, optimal_score: float) -> float:
-    """Return the epsilon of a ratio, once the optimal log score is known.
-
-    Raises
-    ------
-    OptionError
-        When the optimal score is positive, as densities can make it: then no network is within a ratio of it.
-
-    Examples
-    --------
-    >>> epsilon_of_ratio(1.25, -1000.0)
-    250.0
-    """
+    """Return the epsilon of a ratio; refuse positive optimal log scores, which densities can have."""
     if optimal_score > 0:
         raise OptionError(
             f"ratio={ratio!r} was given, but the optimal log score is {optimal_score:.6g}, above 0, where a ratio of "

@@ -1,8 +1,8 @@
 """Score tables as files: the two text formats of the field, ``.jkl`` and ``.pss``, and a binary one, ``.scores``.
 
 The text formats are defined in `credibn.scores.text_files`, the binary one in `credibn.scores.binary_files`. In all
-of them scores are log scores, the higher the better. Files are written beside their destination and moved into
-place, so that a failure leaves nothing.
+of them scores are log scores, the higher the better. Files are written next to their destination and moved into
+place, so that a failure leaves no partial file.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,6 @@ from credibn.scores.binary_files import read_binary, write_binary
 from credibn.scores.table import ScoreTable
 from credibn.scores.text_files import read_jkl, read_pss, write_jkl, write_pss
 
-__all__ = ["read_scores", "write_scores"]
-
 _FORMATS: dict[str, tuple[Callable[[Path], ScoreTable], Callable[[ScoreTable, BinaryIO], None]]] = {
     "jkl": (read_jkl, write_jkl),
     "pss": (read_pss, write_pss),
@@ -32,7 +30,6 @@ def read_scores(path: str | PathLike[str], *, format: str | None = None) -> Scor
     Parameters
     ----------
     path : str or path
-        The file.
     format : {"jkl", "pss", "scores"}, optional
         By default the ending of the file's name.
 
@@ -74,7 +71,6 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
     Parameters
     ----------
     table : ScoreTable
-        What to write.
     path : str or path
         The file; replaced if it exists.
     format : {"jkl", "pss", "scores"}, optional

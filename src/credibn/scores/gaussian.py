@@ -1,8 +1,8 @@
 """Scores of continuous columns: Gaussian BIC and BGe.
 
-Each is one set function F in costs (lower is better, natural logarithms), `cost(i, P) = F(P + i) - F(P)`, and
-F of the empty set is 0. Both need the determinant of a sub-matrix of one n by n matrix for every set: about
-k^3/3 operations for k columns, whatever the rows (see `credibn.scores.moments`).
+Each is one set function F in costs (lower is better, natural logarithms), `cost(i, P) = F(P + i) - F(P)`, and F of the
+empty set is 0. Both need the determinant of a sub-matrix of one n by n matrix for every set: about k^3/3 operations for
+k columns, whatever the number of rows (see `credibn.scores.moments`).
 
 References
 ----------
@@ -34,8 +34,6 @@ from credibn.scores.moments import (
 )
 from credibn.scores.protocol import DataView
 
-__all__ = ["BGe", "GaussianBIC"]
-
 _UNIT = 2.0**-53
 
 
@@ -48,8 +46,8 @@ class GaussianBIC:
         F(S) = N/2 (|S| ln 2pi + ln det Sigma_S + |S|) + w |S|(|S| + 3)/2
         cost(i, P) = N/2 (ln 2pi + 1 + ln sigma^2) + w (|P| + 2)
 
-    where sigma^2 is the residual variance of the regression of i on P; the parameters counted are the
-    coefficients, the intercept and the variance (Schwarz, 1978; N is the number of rows).
+    where sigma^2 is the residual variance of the regression of i on P; the parameters are the coefficients, the
+    intercept and the variance (Schwarz, 1978; N is the number of rows).
 
     Changing the location or unit of a column changes every network's score by the same amount.
 
@@ -63,7 +61,7 @@ class GaussianBIC:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -117,7 +115,7 @@ class GaussianBIC:
         return data.n_rows / 2 * moments.log_det_error(moments.max_set_size)
 
     def _moments(self, data: DataView) -> Moments:
-        """Return the moments, if they are good enough."""
+        """Return the moments; refuse collinear columns, and warn of rounding."""
         moments = moments_of(data)
         refuse_collinear(data, moments)
         warn_of_rounding(data, moments, self._condition_error(data))
@@ -126,23 +124,20 @@ class GaussianBIC:
     def max_set_size(self, data: DataView) -> int:
         """Return the size of the largest set that can be scored.
 
-        A covariance of r different rows has rank at most r - 1: with few rows, a node and its parents are
-        at most r - 1 columns, and otherwise all columns that vary. The caller limits the parents to one
-        less.
+        A covariance of r different rows has rank at most r - 1: with few rows, a node and its parents are at most r - 1
+        columns, and otherwise all columns that vary. The caller limits the number of parents to one less.
         """
-        moments = self._moments(data)
-        return moments.max_set_size
+        return self._moments(data).max_set_size
 
     def cost_floor(self, data: DataView) -> NDArray[np.float64]:
         """Return a lower bound on the data part of each node's cost, whatever its parents.
 
-        ``cost(i, T) >= cost_floor(data)[i] + size_penalty(data, len(T))`` for every T, up to rounding.
-        Proof: the residual variance is a minimum over the coefficients, and coefficients for T are
-        coefficients for all other columns with zeros filled in; so sigma^2(i | T) >= sigma^2(i | all
-        others), and ln is increasing.
+        ``cost(i, T) >= cost_floor(data)[i] + size_penalty(data, len(T))`` for every T, up to rounding. Proof: the
+        residual variance is a minimum over the coefficients, and coefficients for T are coefficients for all other
+        columns with zeros filled in; so sigma^2(i | T) >= sigma^2(i | all others), and ln is increasing.
 
-        Columns that cannot be scored (constant, discrete), and all columns where there are too few rows to
-        regress on all others, have the floor -inf.
+        Columns that cannot be scored (constant, discrete), and all columns if there are too few rows to regress on all
+        others, have the floor -inf.
         """
         moments = self._moments(data)
         floor = np.full(len(data.names), -np.inf)
@@ -163,27 +158,26 @@ class GaussianBIC:
 class BGe:
     """Bayesian Gaussian equivalent score: marginal likelihood under a normal-Wishart prior.
 
-    ``F(S) = -ln p(d^S)`` with l = |S| and a = alpha_w - n + l (Kuipers, Moffa and Heckerman, 2014, equation
-    2, the correction of Geiger and Heckerman, 2002, equation 18)::
+    ``F(S) = -ln p(d^S)`` with l = |S| and a = alpha_w - n + l (Kuipers, Moffa and Heckerman, 2014, equation 2, the
+    correction of Geiger and Heckerman, 2002, equation 18)::
 
         p(d^S) = (alpha_mu / (N + alpha_mu))^(l/2) Gamma_l((N + a)/2) / (pi^(l N/2) Gamma_l(a/2))
                  |T_SS|^(a/2) / |R_SS|^((N + a)/2)
 
-    T = t I with t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1), and R = T + S_N with S_N the centred
-    scatter matrix of the data. The prior mean nu is set to the sample means (a
-    fixed nu would make the answer depend on the zero of each scale), which removes the third term of their
-    equation 4.
+    T = t I with t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1), and R = T + S_N with S_N the centred scatter matrix of
+    the data. The prior mean nu is set to the sample means (a fixed nu would make the answer depend on the zero of each
+    scale), which removes the third term of their equation 4.
 
-    Changing the location of a column changes nothing. **The unit matters**: T assumes columns of comparable
-    scale, so standardise them first unless their units are meant.
+    Changing the location of a column changes nothing. **The unit matters**: T assumes columns of comparable scale, so
+    standardise them first unless their units are meaningful.
 
     Parameters
     ----------
     alpha_mu
         Rows that the prior mean is worth; positive.
     alpha_w
-        Degrees of freedom of the Wishart prior; above n + 1, so that T is positive definite. By default
-        n + alpha_mu + 1, which makes F(S) independent of the other columns. n counts all columns of the data.
+        Degrees of freedom of the Wishart prior; above n + 1, so that T is positive definite. By default n + alpha_mu +
+        1, which makes F(S) independent of the other columns. n counts all columns of the data.
 
     Raises
     ------
@@ -196,7 +190,7 @@ class BGe:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -225,7 +219,7 @@ class BGe:
             )
 
     def settings(self) -> dict[str, object]:
-        """Return the options that define the score; alpha_w is None where the default holds."""
+        """Return the options that define the score; alpha_w is None for the default."""
         return {"alpha_mu": self.alpha_mu, "alpha_w": self.alpha_w}
 
     def set_costs(self, data: DataView, sets: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -276,7 +270,7 @@ class BGe:
         return alpha_w
 
     def _posterior(self, data: DataView, moments: Moments) -> tuple[float, NDArray[np.float64], NDArray[Any], float]:
-        """Return ln t, the logarithms of the diagonal of R, R with a unit diagonal, and what rounding adds to an entry.
+        """Return ln t, the logarithms of the diagonal of R, R scaled to a unit diagonal, and the error of its entries.
 
         T shrinks every correlation of S_N, by a factor that is close to 1 where the data outweigh the prior.
         """

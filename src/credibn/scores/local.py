@@ -1,4 +1,4 @@
-"""Scores that are no set function: any cost of a node with its parents, pruned by rule 1 alone.
+"""Scores that are not a set function: any cost of a node with its parents, pruned by rule 1 alone.
 
 A score such as K2 or a user's own penalty need not be score equivalent. Nothing is known of the cost of supersets, so
 every allowed parent set is evaluated: n * 2^(n-1) of them, unless the number of parents is limited.
@@ -18,16 +18,13 @@ from credibn.scores.protocol import DataView, NamedScore
 if TYPE_CHECKING:
     from credibn.scores.problem import Candidates, ScoringProblem
 
-__all__ = ["LocalScore", "score_child", "score_local"]
-
-_TIE = 1e-12
-"""How far, relative to a cost, equal costs may differ by rounding."""
-_SETS_PER_LOOK = 64
+_TIE = 1e-12  # rounding between equal costs, relative to them
+_SETS_PER_REPORT = 64
 
 
 @runtime_checkable
 class LocalScore(NamedScore, Protocol):
-    """A score of a node given its parents, where no set function is behind it.
+    """A score of a node given its parents that is not a difference of a set function.
 
     Examples
     --------
@@ -56,10 +53,10 @@ def score_local(
     found = []
     for child in range(problem.n_searched):
 
-        def goes_on(fraction: float, child: int = child) -> bool:
+        def proceed(fraction: float, child: int = child) -> bool:
             return watch is None or watch((child + fraction) / problem.n_searched)
 
-        candidates = score_child(problem, score, child, goes_on)
+        candidates = score_child(problem, score, child, proceed)
         if candidates is None:
             return None
         found.append(candidates)
@@ -67,19 +64,16 @@ def score_local(
 
 
 def score_child(
-    problem: "ScoringProblem", score: LocalScore, child: int, goes_on: Callable[[float], bool]
+    problem: "ScoringProblem", score: LocalScore, child: int, proceed: Callable[[float], bool]
 ) -> "Candidates | None":
-    """Evaluate every allowed parent set and keep those that no subset beats by more than epsilon (rule 1).
-
-    None if `goes_on` said no.
-    """
+    """Return the parent sets that no subset beats by more than epsilon (rule 1); None if `proceed` returned False."""
     words = -(-problem.n_searched // 64)
     costs, masks = list[float](), list[int]()
     n_scored = 0
     required, free, most = problem.parent_choices(child)
     best: dict[tuple[int, ...], float] = {}
     for size in range(most + 1):
-        if not goes_on(size / (most + 1)):
+        if not proceed(size / (most + 1)):
             return None
         larger = {}
         for chosen in combinations(free, size):
@@ -90,7 +84,7 @@ def score_child(
             least = min((best[chosen[:t] + chosen[t + 1 :]] for t in range(size)), default=np.inf)
             larger[chosen] = min(cost, least)
             n_scored += 1
-            if n_scored % _SETS_PER_LOOK == 0 and not goes_on(size / (most + 1)):
+            if n_scored % _SETS_PER_REPORT == 0 and not proceed(size / (most + 1)):
                 return None
             if cost < math.inf and not least + problem.epsilon + _TIE * abs(cost) < cost:
                 costs.append(cost)

@@ -1,9 +1,9 @@
 """The score of mixed columns: the conditional-Gaussian BIC.
 
-It is one set function F in costs (lower is better, natural logarithms), `cost(i, P) = F(P + i) - F(P)`, and F of
-the empty set is 0. The rows are split by the cells of the discrete columns; sets that share these columns share
-the split and the sums of squares. Cost: one pass over the distinct rows for each discrete part and pair of
-continuous columns, then k^3 operations for each set and cell.
+It is one set function F in costs (lower is better, natural logarithms), `cost(i, P) = F(P + i) - F(P)`, and F of the
+empty set is 0. The rows are split by the cells of the discrete columns; sets that share these columns share the split
+and the sums of squares. Cost: one pass over the distinct rows for each set of discrete columns and pair of continuous
+ones, then k^3 operations for each set and cell.
 
 References
 ----------
@@ -32,8 +32,6 @@ from credibn.scores.moments import (
 )
 from credibn.scores.protocol import DataView
 
-__all__ = ["ConditionalGaussianBIC"]
-
 _CELLS_AT_ONCE = 1 << 17  # numbers in one stack of cell covariances
 _MIN_PSEUDO_ROWS = 1e-6  # less would leave small cells singular to rounding
 
@@ -42,23 +40,23 @@ _MIN_PSEUDO_ROWS = 1e-6  # less would leave small cells singular to rounding
 class ConditionalGaussianBIC:
     """BIC of conditional-Gaussian networks, for tables with discrete and continuous columns.
 
-    A set S has discrete columns D and continuous ones C. The rows of each cell d of D (each combination of
-    states that occurs), n_d of them, follow a Gaussian of their own (Lauritzen and Wermuth, 1989), and both
-    kinds of column may be parents of both kinds: a local cost is a ratio of two such joint densities
-    (Andrews, Ramsey and Cooper, 2018). With w = ln(N)/2 and kappa = `pseudo_rows`::
+    A set S has discrete columns D and continuous ones C. The rows of each cell d of D (each combination of states that
+    occurs), n_d of them, follow a Gaussian of their own (Lauritzen and Wermuth, 1989), and both kinds of column may be
+    parents of both kinds: a local cost is a ratio of two such joint densities (Andrews, Ramsey and Cooper, 2018). With
+    w = ln(N)/2 and kappa = `pseudo_rows`::
 
         F(S) = N H(D) + sum_d [n_d (|C| ln 2pi + ln det Sigma_d) + tr(Sigma_d^-1 SS_d)]/2 + w (params(S) - 1)
         Sigma_d = (SS_d + kappa V) / (n_d + kappa)
         params(S) = prod(r_v for v in D) (1 + |C|(|C| + 3)/2)
 
-    H(D) is the entropy in nats, SS_d the centred scatter matrix in the cell, V the diagonal matrix of the
-    variances of C in the whole table, r_v the declared number of states. The constant -w makes F of the
-    empty set 0 and cancels in every local cost.
+    H(D) is the entropy in nats, SS_d the centred scatter matrix in the cell, V the diagonal matrix of the variances of
+    C in the whole table, r_v the declared number of states. The constant -w makes F of the empty set 0 and cancels in
+    every local cost.
 
-    kappa V is part of the definition: a cell with |C| or fewer rows has a singular covariance and an
-    unbounded likelihood; kappa rows' worth of the table's own variances keep it finite, and fade as n_d
-    grows. Without continuous columns the score is the discrete BIC; without discrete ones it tends to
-    `GaussianBIC` as kappa / N vanishes.
+    kappa V is part of the definition: a cell with |C| or fewer rows has a singular covariance and an unbounded
+    likelihood; kappa rows with the table's own variances keep it finite, and matter less as n_d grows. Without
+    continuous columns the score is the discrete BIC; without discrete ones it tends to `GaussianBIC` as kappa / N
+    vanishes.
 
     Changing the location or unit of a continuous column changes every network's score by the same amount.
 
@@ -78,7 +76,7 @@ class ConditionalGaussianBIC:
     Warns
     -----
     CredibnWarning
-        Where rounding could change F by more than 0.001 nats.
+        If rounding could change F by more than 0.001 nats.
 
     Examples
     --------
@@ -142,7 +140,7 @@ class ConditionalGaussianBIC:
         return computed_once(data, self, lambda: self._estimate_errors(data))
 
     def _estimate_errors(self, data: DataView) -> tuple[float, float]:
-        """Return what the condition of the scatter matrices and what the size of F make of rounding."""
+        """Return the errors from the condition of the scatter matrices and from the magnitude of F."""
         standardised, log_sd = standardise_columns(data)
         continuous = np.flatnonzero(np.isfinite(log_sd))
         discrete = np.flatnonzero([states is not None for states in data.states])
@@ -227,7 +225,7 @@ def _relabel(sets: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 def _pairs(sets: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Mark the pairs of columns that occur together in a set."""
+    """Return whether each pair of columns occurs together in a set."""
     together = np.zeros((sets.max() + 1, sets.max() + 1), dtype=np.bool_)
     together[sets[:, :, None], sets[:, None]] = True
     return together
@@ -238,8 +236,8 @@ def _cell_scatters(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the counts of cells with several distinct rows and with one, and the scatters of the former.
 
-    The scatter matrices have the cells along their last axis; entries of pairs that are not marked stay 0.
-    Rows are centred within their cell before they are squared.
+    The scatter matrices have the cells along their last axis; entries of pairs that do not occur stay 0. Rows are
+    centred within their cell before they are squared.
     """
     codes = cells.codes.astype(np.uint16) if cells.n_codes <= 1 << 16 else cells.codes  # 16 bits: radix sort
     order = np.argsort(codes, kind="stable")
@@ -251,8 +249,8 @@ def _cell_scatters(
     scatter = np.zeros((len(rows), len(rows), int(several.sum())))
     if several.any():
         if not several.all():
-            kept = np.repeat(several, n_distinct)
-            order, weight = order[kept], weight[kept]
+            chosen = np.repeat(several, n_distinct)
+            order, weight = order[chosen], weight[chosen]
         size = n_distinct[several]
         starts = np.cumsum(size) - size
         centred = rows.take(order, axis=1)
@@ -269,8 +267,8 @@ def _cell_scatters(
 def _sweep(stack: NDArray[np.float64], smallest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ln det and the trace of the inverse of symmetric matrices, stacked along the later axes.
 
-    Sweeping every pivot turns A into -A^-1 (Dempster, 1969). `smallest` bounds the eigenvalues, hence the
-    pivots, from below. The stack is overwritten.
+    Sweeping every pivot turns A into -A^-1 (Dempster, 1969). `smallest` bounds the eigenvalues, hence the pivots, from
+    below. The stack is overwritten.
     """
     log_det = np.zeros(stack.shape[2:])
     for j in range(len(stack)):

@@ -1,11 +1,11 @@
 """Second moments of continuous columns, and the refusal of columns that no score could use.
 
-The data are read once, whatever the number of sets. Columns are centred and scaled before anything is squared,
-and the logarithms of the scales are added back: neither large offsets (1e9 plus noise) nor extreme units lose
-digits. What limits the accuracy is collinearity: where a column's variance is explained up to a share u by other
-columns, the logarithm of its residual variance is accurate to about 1e-16 / u. `Moments.log_det_error` bounds this
-(docs/guarantees.md, "Numbers"); where doubles do not do, C's long doubles take their place. Data with u below
-`COLLINEAR` are refused. Determinants are found by eliminating thousands of sub-matrices in step.
+The data are read once, whatever the number of sets. Columns are centred and scaled before anything is squared, and the
+logarithms of the scales are added back: neither large offsets (1e9 plus noise) nor extreme units lose digits. What
+limits the accuracy is collinearity: where other columns explain all but a share u of a column's variance, the logarithm
+of its residual variance is accurate to about 1e-16 / u. `Moments.log_det_error` bounds this (docs/guarantees.md,
+"Numbers"); where doubles are too coarse, C's long doubles are used. Data with u below `COLLINEAR` are refused.
+Determinants are found by eliminating thousands of sub-matrices in step.
 """
 
 import math
@@ -21,31 +21,15 @@ from numpy.typing import NDArray
 from credibn.errors import CredibnWarning, DataError
 from credibn.scores.protocol import DataView
 
-__all__ = [
-    "COLLINEAR",
-    "LOG_2PI",
-    "Moments",
-    "computed_once",
-    "log_determinants",
-    "moments_of",
-    "n_additions",
-    "refuse_collinear",
-    "refuse_constant",
-    "refuse_discrete",
-    "standardise_columns",
-    "warn_of_rounding",
-]
-
 COLLINEAR = 1e-10
 """Columns are collinear when the smallest eigenvalue of their correlation matrix is at most this.
 
-By Cauchy's interlacing theorem no subset of the columns has a smaller one, so that one test covers every
-set; and no column then has a share of less than this of its variance left when others explain it. Exact
-dependence comes out near 1e-15.
+By Cauchy's interlacing theorem no subset of the columns has a smaller one, so that one test covers every set; and no
+column then has less than this share of its variance left unexplained by others. Exact dependence comes out near 1e-15.
 """
 
 MUST_EXTEND, MUST_WARN, MUST_REFUSE = 1e-4, 1e-3, 0.01
-"""Bounds on the error of a score, in nats: above the first, long doubles are used; above the others, the user hears."""
+"""Errors of a score, in nats, above which long doubles are used, the user is warned and the data are refused."""
 
 LOG_2PI = math.log(2 * math.pi)
 _T = TypeVar("_T")
@@ -56,23 +40,23 @@ _SETS_AT_ONCE = 4096  # sub-matrices eliminated in step: their stack stays in th
 
 @dataclass(frozen=True)
 class Moments:
-    """Second moments of the columns; one that does not vary has log_sd = -inf and no correlations."""
+    """Second moments of the columns; a constant one has log_sd = -inf and no correlations."""
 
     log_sd: NDArray[np.float64]
     correlation: NDArray[Any]  # of float64, or of long doubles
     max_set_size: int  # numerical rank of the columns that vary
     n_distinct: int  # different rows; counted only where the rank is not full
     eigenvalues: NDArray[np.float64]  # of the correlations
-    entry_error: float  # bound on what rounding changes in a correlation, until a determinant is found
+    entry_error: float  # bound on the rounding error of a correlation, that of eliminating it included
 
     @property
     def varies(self) -> NDArray[np.bool_]:
-        """Mark the continuous columns that are not constant."""
+        """Whether each column is continuous and not constant."""
         return np.isfinite(self.log_sd)
 
     @property
     def is_collinear(self) -> bool:
-        """Whether there are rows enough for full rank, and yet it is not reached."""
+        """Whether the rank is not full although there are enough rows."""
         n_varying = int(self.varies.sum())
         return self.max_set_size < n_varying < self.n_distinct
 
@@ -99,12 +83,12 @@ def moments_of(data: DataView) -> Moments:
 
 
 def computed_once(data: DataView, key: object, compute: Callable[[], _T]) -> _T:
-    """Return what `compute` gives, and remember it under the key for as long as the data live."""
+    """Return what `compute` returns, cached under the key for the lifetime of the data."""
     known = _known_moments.get(id(data))
     if known is None:
         try:
             weakref.finalize(data, _known_moments.pop, id(data), None).atexit = False
-        except TypeError:  # not weakly referable: nothing would tell when to forget it
+        except TypeError:  # not weakly referable: we would not learn when to drop it from the cache
             return compute()
         known = _known_moments[id(data)] = {}
     if key not in known:
@@ -135,7 +119,7 @@ def _moments_in(data: DataView, dtype: np.dtype[Any]) -> Moments:
 
 
 def _gram(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the sums of products of all pairs of rows, in `n_additions` additions on the way to each."""
+    """Return the sums of products of all pairs of rows, each term of a sum passing `n_additions` operations."""
     weighted = rows * weights
     parts = [
         weighted[:, start : start + _ROWS_AT_ONCE] @ rows[:, start : start + _ROWS_AT_ONCE].T
@@ -148,7 +132,7 @@ def _gram(rows: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def n_additions(n_terms: int) -> int:
-    """Return the additions and multiplications between a term and the sum of all, here and in NumPy's pairwise sums."""
+    """Return the number of operations from a term to the sum of all, here and in NumPy's pairwise sums."""
     return _ROWS_AT_ONCE + (n_terms // _ROWS_AT_ONCE).bit_length() + 4
 
 
@@ -157,30 +141,36 @@ def standardise_columns(
 ) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
     """Return each continuous column with mean 0 and variance 1, and the logarithm of its standard deviation.
 
-    Discrete and constant columns become zeros with a logarithm of -inf. A column is constant when its
-    values differ by no more than the last two bits of the largest.
+    Discrete and constant columns become zeros with a logarithm of -inf.
     """
-    nothing = np.broadcast_to(dtype.type(0), len(data.weights))
-    standardised = [nothing] * len(data.names)
-    log_sd = np.full(len(data.names), -np.inf)
-    for i, (column, states) in enumerate(zip(data.columns, data.states, strict=True)):
-        if states is not None:
-            continue
-        exponent = int(np.frexp(np.abs(column).max())[1])
-        values = np.ldexp(column, -exponent).astype(dtype)  # exact; the largest is now between 1/2 and 1
-        if values.max() - values.min() <= 4 * np.finfo(np.float64).eps:
-            continue
-        # a difference is rounded in proportion to itself: centred first, no offset and no outlier costs digits
-        values -= np.sum(data.weights * values) / data.n_rows
-        values -= np.sum(data.weights * values) / data.n_rows  # what the first mean lost to rounding
-        sd = np.sqrt(np.sum(data.weights * values * values) / data.n_rows)
-        standardised[i] = values / sd
-        log_sd[i] = exponent * math.log(2) + float(np.log(sd))
-    return standardised, log_sd
+    nothing = np.broadcast_to(dtype.type(0), len(data.weights)), -np.inf
+    found = [
+        nothing if states is not None else standardise(column, data.weights, dtype)
+        for column, states in zip(data.columns, data.states, strict=True)
+    ]
+    return [rows for rows, _ in found], np.array([log_sd for _, log_sd in found])
+
+
+def standardise(
+    column: NDArray[np.float64], weights: NDArray[np.int64], dtype: np.dtype[Any] = _DOUBLE
+) -> tuple[NDArray[Any], float]:
+    """Return a column with mean 0 and variance 1, and the logarithm of its standard deviation; zeros if it is constant.
+
+    A column is constant when its values differ by no more than the last two bits of the largest.
+    """
+    exponent, n_rows = int(np.frexp(np.abs(column).max())[1]), int(weights.sum())
+    values = np.ldexp(column, -exponent).astype(dtype)  # exact; the largest is now between 1/2 and 1
+    if values.max() - values.min() <= 4 * np.finfo(np.float64).eps:
+        return np.broadcast_to(dtype.type(0), len(weights)), -np.inf
+    # a difference is rounded in proportion to itself: centred first, no offset and no outlier costs digits
+    values -= np.sum(weights * values) / n_rows
+    values -= np.sum(weights * values) / n_rows  # what the first mean lost to rounding
+    sd = np.sqrt(np.sum(weights * values * values) / n_rows)
+    return values / sd, exponent * math.log(2) + float(np.log(sd))
 
 
 def log_determinants(data: DataView, correlation: NDArray[Any], sets: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return ln det of the sub-matrix of every set, by Gaussian elimination of many of them in step."""
+    """Return ln det of the sub-matrix of every set, by Gaussian elimination of many in step."""
     log_dets = np.empty(len(sets))
     some_collinear = np.linalg.eigvalsh(correlation.astype(np.float64))[0] <= COLLINEAR
     for start in range(0, len(sets), _SETS_AT_ONCE):
@@ -193,7 +183,7 @@ def log_determinants(data: DataView, correlation: NDArray[Any], sets: NDArray[np
             below = stack[j + 1 :, j]
             stack[j + 1 :, j + 1 :] -= below[:, None] * (below / pivots[j])
         is_collinear = (pivots <= COLLINEAR).any(axis=0)
-        if some_collinear:  # no pivot tells that a set has a small eigenvalue
+        if some_collinear:  # the pivots do not show a small eigenvalue
             stack = correlation[columns.T[:, :, None], columns.T[:, None]].astype(np.float64)
             is_collinear |= np.linalg.eigvalsh(stack)[:, 0] <= COLLINEAR
         if is_collinear.any():
@@ -205,7 +195,7 @@ def log_determinants(data: DataView, correlation: NDArray[Any], sets: NDArray[np
 
 
 def warn_of_rounding(data: DataView, moments: Moments, error: float) -> None:
-    """Warn, or raise, where columns are so nearly dependent that this error, in nats, may come from rounding."""
+    """Warn, or raise, if nearly dependent columns make the rounding error, in nats, too large."""
     if error <= MUST_WARN:
         return
     dependent = _dependent_columns(moments.correlation)
@@ -221,7 +211,7 @@ def warn_of_rounding(data: DataView, moments: Moments, error: float) -> None:
 def _dependent_columns(correlation: NDArray[Any]) -> NDArray[np.intp]:
     """Return one column that others explain, and those others, by pivoted Cholesky factorisation.
 
-    The pivots are independent, hence the column has one expression in them: no column named can be spared.
+    The pivots are independent, hence the column has one expression in them: every column named is needed.
     """
     correlation = correlation.astype(np.float64)
     residual, chosen = correlation.copy(), list[int]()
@@ -264,7 +254,7 @@ def refuse_constant(data: DataView, sets: NDArray[np.intp], log_sd: NDArray[np.f
 
 
 def refuse_collinear(data: DataView, moments: Moments) -> None:
-    """Raise if some columns are determined by others; they are named."""
+    """Raise if some columns determine another, naming them."""
     if moments.is_collinear:
         raise _collinear_error(data, _dependent_columns(moments.correlation))
 

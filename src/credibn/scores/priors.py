@@ -1,9 +1,9 @@
 """Structure priors: a log prior of a network that is a sum over its edges.
 
-Every prior here is one matrix of edge terms in log space: the log prior of a parent set is the sum of the
-terms of its edges, and is added to the local log score. The matrix is all that the search needs to know. A
-prior keeps score equivalence (Markov equivalent networks score the same) exactly when it cannot tell an
-edge from its reverse, that is when the matrix is symmetric.
+Every prior here is one matrix of edge terms in log space: the log prior of a parent set is the sum of the terms of its
+edges, and is added to the local log score. The matrix is all that the search needs. A prior preserves score equivalence
+(Markov equivalent networks score the same) exactly when it gives an edge and its reverse the same term, that is when
+the matrix is symmetric.
 
 An impossible edge is not a prior but a constraint: use forbidden edges instead of a term of minus infinity.
 """
@@ -19,20 +19,10 @@ from numpy.typing import NDArray
 from credibn.errors import OptionError
 from credibn.scores.constraints import edge_of, position_of
 
-__all__ = [
-    "EdgeLogOdds",
-    "EdgePenalty",
-    "StructurePrior",
-    "UniformPrior",
-    "describe_prior",
-    "keeps_score_equivalence",
-    "resolve_prior",
-]
-
 
 @dataclass(frozen=True)
 class UniformPrior:
-    """Every network is equally probable beforehand.
+    """Every network has the same prior probability.
 
     Examples
     --------
@@ -49,7 +39,7 @@ class EdgePenalty:
     Parameters
     ----------
     log_penalty : float
-        Zero or more, in nats. ``math.log(10)`` makes each further edge ten times less probable.
+        0 or more, in nats. ``math.log(10)`` makes each additional edge ten times less probable.
 
     Examples
     --------
@@ -71,15 +61,14 @@ class EdgePenalty:
 
 @dataclass(frozen=True, eq=False)
 class EdgeLogOdds:
-    """The log odds of each edge, known beforehand: positive favours the edge, negative speaks against it.
+    """The prior log odds of each edge: positive values favour the edge, negative ones disfavour it.
 
     Parameters
     ----------
     matrix : array, DataFrame or mapping
-        An n x n array with rows for parents and columns for children, in the order of the variables; or a
-        DataFrame whose row and column labels are the variables, in any order; or a mapping from edges,
-        ``(parent, child)`` or ``"parent->child"``, to log odds, where an edge that is absent has log odds
-        0. The diagonal must be 0.
+        An n x n array with rows for parents and columns for children, in the order of the variables; or a DataFrame
+        whose row and column labels are the variables, in any order; or a mapping from edges, ``(parent, child)`` or
+        ``"parent->child"``, to log odds, where an absent edge has log odds 0. The diagonal must be 0.
 
     Examples
     --------
@@ -95,30 +84,7 @@ StructurePrior = UniformPrior | EdgePenalty | EdgeLogOdds
 
 
 def resolve_prior(prior: StructurePrior | None, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the matrix of edge terms: ``terms[parent, child]`` is added to the log score with that edge.
-
-    Parameters
-    ----------
-    prior : UniformPrior, EdgePenalty, EdgeLogOdds or None
-        None means uniform.
-    names : sequence of str
-        The variables, in order.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n)
-        Finite, with a zero diagonal.
-
-    Raises
-    ------
-    OptionError
-        When the prior is of another kind, has the wrong shape, unknown names, or terms that are not finite.
-
-    Examples
-    --------
-    >>> resolve_prior(None, ["a", "b"]).any()
-    np.False_
-    """
+    """Return the matrix of edge terms: ``terms[parent, child]`` is added to the log score with that edge."""
     names = tuple(names)
     terms = np.zeros((len(names), len(names)))
     if prior is None or isinstance(prior, UniformPrior):
@@ -139,13 +105,7 @@ def resolve_prior(prior: StructurePrior | None, names: Sequence[str]) -> NDArray
 
 
 def describe_prior(prior: StructurePrior | None, names: Sequence[str]) -> dict[str, object]:
-    """Return the prior by name, ready for JSON.
-
-    Examples
-    --------
-    >>> describe_prior(EdgePenalty(2), ["a", "b"])
-    {'kind': 'edge penalty', 'log_penalty': 2.0}
-    """
+    """Return the prior by name, ready for JSON."""
     terms = resolve_prior(prior, names)
     if isinstance(prior, EdgePenalty):
         return {"kind": "edge penalty", "log_penalty": prior.log_penalty}
@@ -158,13 +118,8 @@ def describe_prior(prior: StructurePrior | None, names: Sequence[str]) -> dict[s
 def keeps_score_equivalence(edge_terms: NDArray[np.float64]) -> bool:
     """Whether Markov equivalent networks have the same prior: the terms of an edge and its reverse are equal.
 
-    Equivalent networks share their skeleton, so equal terms suffice; and the two orientations of a single
-    edge are equivalent networks, so they are needed.
-
-    Examples
-    --------
-    >>> keeps_score_equivalence(resolve_prior(EdgePenalty(2), ["a", "b"]))
-    True
+    Equivalent networks share their skeleton, so equal terms suffice; and the two orientations of a single edge are
+    equivalent networks, so they are necessary.
     """
     return bool(np.array_equal(edge_terms, edge_terms.T))
 
@@ -185,7 +140,7 @@ def _from_mapping(log_odds: Mapping[Any, Any], names: tuple[str, ...]) -> NDArra
 
 
 def _label_order(labels: Any, names: tuple[str, ...], axis: str) -> list[int]:
-    """Return, for each variable, where its label stands in the data frame."""
+    """Return, for each variable, the position of its label in the data frame."""
     at = dict[int, int]()
     for where, label in enumerate(labels):
         v = position_of(names, label, f"{axis} of the edge log odds")

@@ -1,10 +1,10 @@
 """From a data set and a caller's options to the arrays that the scoring engines take.
 
-Columns with one state take no part: such a column costs nothing as a parent and would multiply networks without end.
-The engines see the other columns only, in order; `ScoringProblem.widen` puts the rest back.
+Columns with one state take no part: such a column costs nothing as a parent and would multiply the networks. The
+engines see only the other columns, in order; `ScoringProblem.widen` puts the rest back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -17,45 +17,33 @@ from credibn.scores.constraints import Constraints
 from credibn.scores.local import LocalScore
 from credibn.scores.protocol import SetScore
 
-__all__ = ["Candidates", "Scored", "ScoringProblem", "join_candidates"]
-
 _T = TypeVar("_T", bound=np.generic)
 Candidates = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.uint64], int]
 """Nodes, costs and masks of parent sets, and how many were scored on the way."""
 
 
 class Scored(NamedTuple):
-    """What an engine found, and how far two networks that tie in truth can be apart (None where nothing is known)."""
+    """What an engine found, and the largest computed gap between two networks that tie exactly (None if unknown)."""
 
     candidates: Candidates
     tolerance: float | None
 
 
 def join_candidates(parts: Sequence[Candidates]) -> Candidates:
-    """Return the candidates of several parts, one after the other."""
+    """Concatenate candidates."""
     nodes, costs, masks, n_scored = zip(*parts, strict=True)
     return np.concatenate(nodes), np.concatenate(costs), np.concatenate(masks), sum(n_scored)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringProblem:
-    """What is to be scored: made once, read by every engine.
-
-    Attributes
-    ----------
-    data : Dataset
-    score : SetScore or LocalScore
-    epsilon : float
-    constraints : Constraints
-    edge_terms : ndarray, shape (n, n)
-        Log prior of each edge, rows parents, columns children.
-    """
+    """What is to be scored: made once, read by every engine."""
 
     data: Dataset
     score: SetScore | LocalScore
     epsilon: float
     constraints: Constraints
-    edge_terms: NDArray[np.float64]
+    edge_terms: NDArray[np.float64]  # log prior of each edge: rows are parents, columns children
 
     @cached_property
     def searched(self) -> NDArray[np.intp]:
@@ -82,22 +70,22 @@ class ScoringProblem:
     @cached_property
     def allowed(self) -> NDArray[np.uint8]:
         """1 where the edge from row to column may be used."""
-        matrix = np.ones((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
-        for child, parents in enumerate(self.constraints.forbidden):
-            matrix[sorted(parents), child] = 0
-        return self._between_searched(matrix)
+        return 1 - self._edges(self.constraints.forbidden)
 
     @cached_property
     def required(self) -> NDArray[np.uint8]:
         """1 where the edge from row to column must be used."""
+        return self._edges(self.constraints.required)
+
+    def _edges(self, parents_of: Sequence[Collection[int]]) -> NDArray[np.uint8]:
         matrix = np.zeros((self.data.n_variables, self.data.n_variables), dtype=np.uint8)
-        for child, parents in enumerate(self.constraints.required):
-            matrix[sorted(parents), child] = 1
+        for child, parents in enumerate(parents_of):
+            matrix[list(parents), child] = 1
         return self._between_searched(matrix)
 
     @cached_property
     def max_parents(self) -> NDArray[np.int64]:
-        """The most parents that each searched column may have."""
+        """The largest number of parents of each searched column."""
         limits = np.array(self.constraints.max_parents, dtype=np.int64)[self.searched]
         return np.minimum(limits, self.n_searched - 1)
 
@@ -107,7 +95,7 @@ class ScoringProblem:
         return -self._between_searched(self.edge_terms)
 
     def parent_choices(self, child: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Return the required and the free parents of a child, as positions among the searched, and how many free."""
+        """Return a child's required and optional parents among the searched, and the largest number of the latter."""
         required = tuple(np.flatnonzero(self.required[:, child]).tolist())
         may = (self.allowed[:, child] > 0) & (self.required[:, child] == 0)
         may[child] = False

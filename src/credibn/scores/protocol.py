@@ -1,9 +1,9 @@
 """What a score is: one function of a set of variables.
 
 Every score-equivalent, decomposable score is a difference of one set function F (costs: lower is better):
-``cost(i, P) = F(P + i) - F(P)``. The sum over a network telescopes along every covered edge, so that Markov
-equivalent networks have equal cost (Chickering, 1995, theorem 2). An object that can evaluate F is
-therefore all that the search needs to know of a score.
+``cost(i, P) = F(P + i) - F(P)``. The sum over a network telescopes along every covered edge, so that Markov equivalent
+networks have equal cost (Chickering, 1995, theorem 2). An object that can evaluate F is therefore all that the search
+needs.
 """
 
 from collections.abc import Sequence
@@ -12,23 +12,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DataView", "NamedScore", "SetScore"]
-
 
 class DataView(Protocol):
     """The part of a data set that a score reads: distinct rows, column by column, and how often each occurs.
 
-    Continuous columns hold finite numbers, weights are positive: the reader of the data has seen to both. A
-    view does not change once a score has read it (scores may keep moments of it for as long as it lives).
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> data = SimpleNamespace(names=("sex", "height"), columns=(np.array([0, 1]), np.array([1.8, 1.7])),
-    ...                        states=(("m", "f"), None), arities=np.array([2, 0]),
-    ...                        weights=np.array([3, 4]), n_rows=7)
-    >>> data.n_rows == data.weights.sum()
-    np.True_
+    Continuous columns hold finite numbers and weights are positive: the reader of the data checks both. A view does not
+    change once a score has read it (scores may cache moments of it for its lifetime).
     """
 
     @property
@@ -49,7 +38,7 @@ class DataView(Protocol):
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """How many rows of the table each distinct row stands for."""
+        """Number of rows of the table that equal each distinct row."""
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +46,7 @@ class DataView(Protocol):
 
 
 class NamedScore(Protocol):
-    """What every score tells of itself."""
+    """What every score says about itself."""
 
     @property
     def name(self) -> str:
@@ -68,7 +57,7 @@ class NamedScore(Protocol):
         """Which columns the score takes."""
 
     def settings(self) -> dict[str, object]:
-        """Return the options that define the score, as JSON values, to be echoed in results."""
+        """Return the options that define the score, as JSON values, for the provenance of results."""
 
 
 @runtime_checkable
@@ -78,8 +67,8 @@ class SetScore(NamedScore, Protocol):
     An optional method ``set_cost_error(data) -> float`` bounds the error of F: `|computed F(S) - exact F(S)|` over all
     sets S that can be scored, in nats. Comparisons of costs then allow for it.
 
-    A text ``version``, if there is one, tells one code of the score from another: only then is what was scored kept in
-    a checkpoint. Change it with the code.
+    An optional text ``version`` identifies the code of the score: without it, no scores are saved in a checkpoint.
+    Change it with the code.
 
     Examples
     --------

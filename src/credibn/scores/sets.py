@@ -1,7 +1,7 @@
 """Scores given as any set function F: evaluate F once for every set, then sweep the lattices in the compiled core.
 
-For Gaussian BIC a floor under the cost of all supersets is known (`GaussianBIC.cost_floor`) and passed on; for other
-scores nothing is, and rule 1 alone decides. Cost: one evaluation of F for each set of at most max_parents + 1 columns.
+For Gaussian BIC a lower bound on the cost of all supersets is known (`GaussianBIC.cost_floor`) and passed on; for other
+scores none is, and rule 1 alone decides. Cost: one evaluation of F for each set of at most max_parents + 1 columns.
 """
 
 import math
@@ -18,11 +18,9 @@ from credibn.scores.gaussian import GaussianBIC
 from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 
-__all__ = ["Block", "colex_subsets", "evaluate_blocks", "prune_sets", "score_sets", "set_blocks"]
-
 _SETS_PER_CALL = 1 << 16
 _SET_COST_ERROR = 1e-12
-"""How far F may be off, relative to the largest F, where a score does not say so by `set_cost_error`."""
+"""The error of F, relative to the largest F, if a score has no `set_cost_error`."""
 _LEAST_TOLERANCE = 1e-12
 
 
@@ -35,7 +33,7 @@ def score_sets(
 
 
 class Block(NamedTuple):
-    """Sets of one size with one last member: those of them that one call of `set_costs` evaluates."""
+    """Sets of one size with one last member, from `start` to `stop` among these, for one call of `set_costs`."""
 
     size: int
     last: int
@@ -44,7 +42,7 @@ class Block(NamedTuple):
 
     @property
     def n_sets(self) -> int:
-        """How many sets it holds."""
+        """The number of sets in it."""
         return self.stop - self.start
 
 
@@ -55,15 +53,15 @@ def set_blocks(problem: ScoringProblem, score: SetScore) -> list[Block]:
 
 
 def evaluate_blocks(
-    problem: ScoringProblem, score: SetScore, blocks: Sequence[Block], goes_on: Callable[[float], bool]
+    problem: ScoringProblem, score: SetScore, blocks: Sequence[Block], proceed: Callable[[float], bool]
 ) -> NDArray[np.float64] | None:
-    """Return F of the sets of some blocks, in their order; None if `goes_on` said no."""
+    """Return F of the sets of some blocks, in their order; None if `proceed` returned False."""
     n_sets = sum(block.n_sets for block in blocks)
     parts, done = [], 0
     for block, members in zip(blocks, _members(blocks), strict=True):
         parts.append(_evaluate(problem, score, problem.searched[members]))
         done += block.n_sets
-        if not goes_on(done / n_sets):
+        if not proceed(done / n_sets):
             return None
     return np.concatenate(parts)
 
@@ -120,7 +118,7 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
 
 
 def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
-    """Return the most parents of each node, as the caller and, for Gaussian BIC, the number of rows limit them."""
+    """Return the largest number of parents of each node: limited by the caller and, for Gaussian BIC, by the rows."""
     if not isinstance(score, GaussianBIC):
         return problem.max_parents
     most = score.max_set_size(problem.data) - 1
@@ -134,13 +132,8 @@ def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
     return np.minimum(problem.max_parents, most)
 
 
-def colex_subsets(n: int, size: int) -> Iterator[NDArray[np.intp]]:
-    """Yield all subsets of {0..n-1} of one size, as sorted rows in colexicographic order, in blocks."""
-    return _members(_blocks_of(n, size))
-
-
 def _blocks_of(n: int, size: int) -> list[Block]:
-    """Cut the sets of one size into blocks: those with the last member L come together."""
+    """Return the blocks of the subsets of {0..n-1} of one size: those with the same last member are adjacent."""
     if size == 0:
         return [Block(0, -1, 0, 1)]
     return [
@@ -151,10 +144,10 @@ def _blocks_of(n: int, size: int) -> list[Block]:
 
 
 def _members(blocks: Sequence[Block]) -> Iterator[NDArray[np.intp]]:
-    """Yield the sets of each block, as sorted rows.
+    """Yield the sets of each block, as sorted rows in colexicographic order.
 
-    Without the last member, the sets are colexicographic again, which is the lexicographic order of the mirrored sets,
-    reversed.
+    Without the last member they are in colexicographic order again: the reversed lexicographic order of the mirrored
+    sets.
     """
     for (size, last), group in groupby(blocks, key=lambda block: (block.size, block.last)):
         count = math.comb(last, size - 1) if size else 1

@@ -1,10 +1,9 @@
-"""The result of scoring: for each variable the candidate parent sets that survived, with their log scores.
+"""The result of scoring: for each variable the candidate parent sets that survived pruning, with their log scores.
 
-Candidates of node i are the rows ``offsets[i]:offsets[i + 1]`` of `scores` and `masks`, the best first,
-ties in increasing order of the mask read as an integer, so that the same candidates always give the same
-bytes. A mask is ``ceil(n / 64)`` words of 64 bits, the least significant first: bit v set means that
-variable v is a parent. A network is one candidate per node such that the parent sets form no cycle; its
-score is the sum.
+Candidates of node i are the rows ``offsets[i]:offsets[i + 1]`` of `scores` and `masks`, the best first, ties in
+increasing order of the mask read as an integer, so that the same candidates always give the same bytes. A mask is
+``ceil(n / 64)`` words of 64 bits, the least significant first: bit v is set if variable v is a parent. A network is one
+candidate for each node such that the parent sets form no cycle; its score is the sum.
 
 All checks are made once, when a table is created, and cost a few passes and one sort of 64-bit hashes.
 """
@@ -21,13 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from credibn._base.copying import rebuilt_from_fields
+from credibn._base.text import plural
 from credibn.errors import OptionError
 from credibn.scores.constraints import find_cycle, position_of
 
-__all__ = ["MAX_VARIABLES", "ScoreTable", "is_gap", "parent_positions"]
-
 MAX_VARIABLES = 4096
-"""More than any search here can treat; without it, a small malformed file could ask for much memory."""
+"""More than any search can handle; without a limit, a small malformed file could demand all memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,8 +43,8 @@ class ScoreTable:
     masks : ndarray of uint64, shape (m, ceil(n / 64))
         Parent sets as little-endian bit masks.
     provenance : mapping
-        Where the scores come from, ready for JSON: score, equivalent_sample_size, epsilon, n_rows,
-        data_fingerprint, version, constraints, prior, score_equivalent, complete, tolerance; each where known.
+        Where the scores come from, ready for JSON: score, equivalent_sample_size, epsilon, n_rows, data_fingerprint,
+        version, constraints, prior, score_equivalent, complete, tolerance; each if known.
 
     Notes
     -----
@@ -90,7 +88,7 @@ class ScoreTable:
         candidates: Iterable[Iterable[tuple[float, Iterable[int]]]],
         provenance: Mapping[str, object] | None = None,
     ) -> "ScoreTable":
-        """Make a table from, per node, (score, positions of the parents) pairs in any order.
+        """Make a table from pairs (score, positions of the parents), in any order, for each node.
 
         Examples
         --------
@@ -117,7 +115,7 @@ class ScoreTable:
         masks: ArrayLike,
         provenance: Mapping[str, object] | None = None,
     ) -> "ScoreTable":
-        """Make a table from one row per candidate, in any order: its node, its score and its mask.
+        """Make a table from the node, the score and the mask of each candidate, in any order.
 
         Examples
         --------
@@ -157,15 +155,13 @@ class ScoreTable:
 
     @property
     def epsilon(self) -> float | None:
-        """The gap for which the table is known to be complete, where its origin is known."""
-        value = self.provenance.get("epsilon")
-        return float(value) if isinstance(value, (int, float)) else None
+        """The gap for which the table is complete, if it is known."""
+        return self._known_gap("epsilon")
 
     @property
     def tolerance(self) -> float | None:
-        """How far the scores of two networks that tie in truth can be apart by rounding, where it is known."""
-        value = self.provenance.get("tolerance")
-        return float(value) if isinstance(value, (int, float)) else None
+        """The largest difference that rounding makes between two networks that tie exactly, if it is known."""
+        return self._known_gap("tolerance")
 
     @property
     def best_possible_score(self) -> float:
@@ -198,7 +194,7 @@ class ScoreTable:
             listed = ", ".join(repr(name) for v, name in enumerate(self.names) if mask >> v & 1)
             raise OptionError(
                 f"{self.names[child]!r} has no candidate parent set {{{listed}}} in this table: it was "
-                "pruned or never scored; score again with a larger epsilon, or see parent_sets for those kept"
+                "pruned or never scored; score again with a larger epsilon, or list the candidates with parent_sets"
             )
         return float(self.scores[rows][found[0]])
 
@@ -220,10 +216,10 @@ class ScoreTable:
         return math.fsum(self.local_score(v, above) for v, above in parents.items())
 
     def same_as(self, other: "ScoreTable", tolerance: float = 0.0) -> bool:
-        """Whether both tables hold the same parent sets of the same names, with scores this close.
+        """Whether both tables have the same parent sets of the same names, with scores this close.
 
-        Provenance is not compared, since not every file format carries it; nor, with a tolerance, is the
-        order of candidates whose scores nearly tie.
+        Provenance is not compared, since not every file format stores it; nor, with a tolerance, is the order of
+        candidates whose scores nearly tie.
         """
         if self.names != other.names or not np.array_equal(self.offsets, other.offsets):
             return False
@@ -238,11 +234,14 @@ class ScoreTable:
 
     def __repr__(self) -> str:
         known = [f"{key} {self.provenance[key]}" for key in ("score", "epsilon") if key in self.provenance]
-        variables = "1 variable" if self.n_variables == 1 else f"{self.n_variables} variables"
-        candidates = "1 candidate" if self.n_candidates == 1 else f"{self.n_candidates:,} candidates"
-        return f"ScoreTable({', '.join([variables, candidates, *known])})"
+        counts = plural(self.n_variables, "variable"), plural(self.n_candidates, "candidate")
+        return f"ScoreTable({', '.join([*counts, *known])})"
 
     __reduce__ = rebuilt_from_fields
+
+    def _known_gap(self, key: str) -> float | None:
+        value = self.provenance.get(key)
+        return float(value) if isinstance(value, (int, float)) else None
 
     def _rows(self, node: int) -> slice:
         return slice(int(self.offsets[node]), int(self.offsets[node + 1]))
@@ -255,14 +254,7 @@ class ScoreTable:
 
 
 def parent_positions(masks: NDArray[np.uint64]) -> Iterator[list[int]]:
-    """Return the positions of the set bits of each mask, in increasing order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> list(parent_positions(np.array([[5], [0]], dtype=np.uint64)))
-    [[0, 2], []]
-    """
+    """Return the positions of the set bits of each mask, in increasing order."""
     words = masks.shape[1]
     block = max(1, 2**22 // (64 * words))
     for start in range(0, len(masks), block):
@@ -327,7 +319,7 @@ def _as_type(values: ArrayLike, dtype: np.dtype[Any], what: str) -> NDArray[Any]
 
 
 def _read_only(values: ArrayLike, dtype: np.dtype[Any], what: str) -> NDArray[Any]:
-    """Return the values as an array that nobody can write to; what is already read-only is not copied."""
+    """Return the values as a read-only array, copied only if they are writeable."""
     array = np.require(_as_type(values, dtype, what), requirements=["C", "A"])
     if array.flags.writeable:
         array = array.copy()
@@ -336,7 +328,7 @@ def _read_only(values: ArrayLike, dtype: np.dtype[Any], what: str) -> NDArray[An
 
 
 def _checked_provenance(provenance: Mapping[str, object]) -> dict[str, object]:
-    """Return what JSON makes of the provenance, so that a table read from a file is like the one written."""
+    """Return the provenance as JSON reads it back, so that a table read from a file equals the one written."""
     if not isinstance(provenance, Mapping) or not all(isinstance(key, str) for key in provenance):
         raise OptionError(f"provenance is {provenance!r:.80}; give a mapping with strings as keys")
     try:
@@ -353,13 +345,7 @@ def _checked_provenance(provenance: Mapping[str, object]) -> dict[str, object]:
 
 
 def is_gap(value: object) -> bool:
-    """Whether a provenance may have this epsilon or tolerance: a finite number, 0 or more, or None.
-
-    Examples
-    --------
-    >>> is_gap(2.5), is_gap("2.5"), is_gap(10**400)
-    (True, False, False)
-    """
+    """Whether a provenance may have this epsilon or tolerance: a finite number, 0 or more, or None."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value is None or (is_number and 0 <= value <= sys.float_info.max)  # type: ignore[operator]
 
@@ -423,7 +409,7 @@ def _check_order(table: ScoreTable) -> None:
 
 
 def _check_distinct(table: ScoreTable) -> None:
-    """No two candidates of a node are the same set: compare hashes, and sets only where these collide."""
+    """Raise if two candidates of a node are the same set: compare hashes, and sets only where these collide."""
     hashes = _hashes(table.masks, table._nodes())
     ordered = np.sort(hashes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -1,22 +1,21 @@
 """The text formats of score tables.
 
 ``.jkl``
-    The first line is the number of variables. Then, for each, a line ``name count`` and `count` lines
-    ``score k parent ... parent``. No comments; carries no provenance.
+    The first line is the number of variables. Then, for each, a line ``name count`` and `count` lines ``score k parent
+    ... parent``. No comments, and no provenance.
 ``.pss``
-    Lines ``META key = value``, then for each variable ``VAR name`` and lines ``score parent ... parent``;
-    ``#`` starts a comment line. Provenance goes to META lines, each value as JSON (text that cannot be
-    mistaken for it is left bare). META lines below a VAR line, as other programs write them, are kept as
-    provenance "variables". The counts written as META n_variables and n_candidates let a truncated file be
-    noticed.
+    Lines ``META key = value``, then for each variable ``VAR name`` and lines ``score parent ... parent``; ``#`` starts
+    a comment line. Provenance goes to META lines, each value as JSON (text that cannot be mistaken for it is written
+    bare). META lines below a VAR line, as other programs write them, become the provenance "variables". The counts META
+    n_variables and n_candidates reveal a truncated file.
 
-Scores are log scores, written as the shortest decimal that reads back as the same number. To read, the file becomes
-one Arrow array of words, so that only the nodes' own lines cost Python time.
+Scores are log scores, written as the shortest decimal that reads back as the same number. A file is read as one Arrow
+array of words, so that only the nodes' own lines take Python time.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -26,9 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.errors import FileFormatError, OptionError
-from credibn.scores.table import MAX_VARIABLES, ScoreTable, is_gap, parent_positions
-
-__all__ = ["read_jkl", "read_pss", "write_jkl", "write_pss"]
+from credibn.scores.table import MAX_VARIABLES, ScoreTable, is_gap
 
 _COUNT_KEYS = ("n_variables", "n_candidates")
 _BLANK = np.isin(np.arange(256), np.frombuffer(b" \t\n\r\x0b\x0c", dtype=np.uint8))
@@ -36,11 +33,11 @@ _BIT_COUNT = np.array([octet.bit_count() for octet in range(256)], dtype=np.uint
 
 
 class _TextLines:
-    """The words of a text file and the lines that hold them; blank lines are left out."""
+    """The words of a text file and the lines that they are on, without blank lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Blanks at both ends spare the special cases there.
+        # Blanks at both ends avoid special cases there.
         self.content = b" " + path.read_bytes().removeprefix(b"\xef\xbb\xbf") + b"\n"
         letters = np.frombuffer(self.content, dtype=np.uint8)
         solid = ~_BLANK[letters]
@@ -142,7 +139,7 @@ def _number(word: bytes) -> float:
 
 
 def _positions(words: Any, listed: Iterable[str]) -> NDArray[np.int32]:
-    """Return where each word stands in the list, -1 for those that do not."""
+    """Return the position of each word in the list, -1 for those that are not in it."""
     values = pa.array([word.encode() for word in listed], type=pa.large_binary())
     found: NDArray[np.int32] = pc.fill_null(pc.index_in(words, value_set=values), -1).to_numpy()
     return found
@@ -260,7 +257,7 @@ def _add_meta(text: _TextLines, line: int, content: bytes, target: dict[str, obj
 
 
 def _meta_value(text: str) -> object:
-    """Return what the text says in JSON, or else the text itself, as other programs write it."""
+    """Return the text read as JSON, or the text itself if it is not JSON, as other programs write it."""
     try:
         value: object = json.loads(text)
         json.dumps(value, allow_nan=False)
@@ -281,7 +278,7 @@ def write_jkl(table: ScoreTable, sink: BinaryIO) -> None:
     sink.write(f"{len(names)}\n".encode())
     for node, count in enumerate(table.counts.tolist()):
         sink.write(f"{names[node]} {count}\n".encode())
-        lines = [f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in _candidates(table, node)]
+        lines = [f"{score!r} {len(parents)}{_spaced(parents)}\n" for score, parents in table.parent_sets(node)]
         sink.write("".join(lines).encode())
 
 
@@ -295,17 +292,10 @@ def write_pss(table: ScoreTable, sink: BinaryIO) -> None:
         sink.write(f"META {key} = {_meta_text(value)}\n".encode())
     for node, name in enumerate(names):
         sink.write(f"VAR {name}\n".encode())
-        sink.write("".join([f"{score!r}{_spaced(p)}\n" for score, p in _candidates(table, node)]).encode())
+        sink.write("".join([f"{score!r}{_spaced(p)}\n" for score, p in table.parent_sets(node)]).encode())
 
 
-def _candidates(table: ScoreTable, node: int) -> Iterator[tuple[float, list[str]]]:
-    rows = slice(int(table.offsets[node]), int(table.offsets[node + 1]))
-    names = table.names
-    for score, parents in zip(table.scores[rows].tolist(), parent_positions(table.masks[rows]), strict=True):
-        yield score, [names[v] for v in parents]
-
-
-def _spaced(names: list[str]) -> str:
+def _spaced(names: tuple[str, ...]) -> str:
     return " " + " ".join(names) if names else ""
 
 
@@ -314,6 +304,6 @@ def _writable_names(table: ScoreTable, format: str) -> tuple[str, ...]:
         if not name or any(map(str.isspace, name)) or any("\ud800" <= letter <= "\udfff" for letter in name):
             raise OptionError(
                 f"{name!r} cannot be written to a {format} file, whose names are UTF-8 text without blanks; "
-                "rename the variable or use the .scores format, which carries any name"
+                "rename the variable or use the .scores format, which can hold any name"
             )
     return table.names
