@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores import files as files_module
-from credibn.scores import text_files
 from credibn.scores.files import read_scores, write_scores
 from credibn.scores.table import MAX_VARIABLES, ScoreTable
 from profiles import examples
@@ -220,7 +219,7 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     def interrupted(table, node):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(text_files, "_candidates", interrupted)
+    monkeypatch.setattr(ScoreTable, "parent_sets", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_scores(ScoreTable.from_candidates(["z"], [[(0.0, [])]]), path)
     assert path.read_bytes() == before
