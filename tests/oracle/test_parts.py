@@ -250,7 +250,7 @@ def interrupted_runs(costs, folder, seed, *, is_stop, **options):
         n_runs += 1
         bench = Workbench(folder=folder)
         bench.seconds_before_keeping = 0.0
-        calls, last = itertools.count(), 4 * n_runs + int(random.integers(0, 8))
+        calls, last = itertools.count(), 8 * n_runs + int(random.integers(0, 8))
 
         def watch(stage, fraction, calls=calls, last=last):
             if next(calls) < last:
