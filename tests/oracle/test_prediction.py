@@ -656,6 +656,7 @@ def test_one_variable_and_one_state():
     assert repr(model) == "AveragedModel(1 network of 1 class, 1 variable, share 1)"
 
 
+@pytest.mark.slow
 def test_many_patterns_of_missing_cells(asia):
     """Every pattern of the eight columns, against one elimination for each row."""
     rows = sample_asia(256, seed=11).to_pandas()
