@@ -13,6 +13,7 @@ from credibn.search import branching, exploration, relaxation
 from credibn.search.branching import EdgeSplitter
 from credibn.search.parts import Branch
 from credibn.search.relaxation import Relaxation
+from profiles import sampled
 from test_integer_program import (
     TOLERANCE,
     arrays,
@@ -65,7 +66,7 @@ def test_sides_beyond_the_first_word_of_a_mask():
     assert with_edge.sum() == len(flat) - 3  # 65 cannot have 66 as a parent
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(2, range(5)))
 def test_both_sides_are_smaller(seed):
     random = np.random.default_rng(seed)
     _, splitter, bound = relaxation_of(random_costs(5, random, share=0.6))
@@ -87,7 +88,7 @@ def test_the_edge_nearest_to_one_half_is_tried_first():
     assert edges == [(0, 2), (1, 0), (0, 1)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(2, range(5)))
 def test_trying_out_ranks_by_the_bound_and_leaves_no_trace(seed):
     costs = equivalent_costs(5, np.random.default_rng(seed))
     program, splitter, bound = relaxation_of(costs)
@@ -118,7 +119,7 @@ def test_the_side_of_the_least_bound_comes_last():
     assert all(np.array_equal(part.rows, bound.rows) for part in parts)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sampled(2, range(4)))
 @pytest.mark.parametrize("n_tried", [1, 3])
 def test_walks_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
     monkeypatch.setattr(branching, "TRIED_EDGES", n_tried)
@@ -134,7 +135,7 @@ def test_walks_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
     assert sorted(dags_of(search(costs, 4.0), costs)) == sorted(expected)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sampled(2, range(4)))
 @pytest.mark.parametrize("n_iterations", [0, 1, 4])
 def test_a_solver_that_is_cut_short_costs_no_network(seed, n_iterations, monkeypatch):
     monkeypatch.setattr(relaxation, "MOST_ITERATIONS", n_iterations)

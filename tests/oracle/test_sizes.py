@@ -17,8 +17,9 @@ import strategies
 from credibn import AIC, BIC, BDeu, EdgeLogOdds, ScoreTable, learn, score_parent_sets
 from credibn.errors import TooLargeError
 from networks import table_costs
+from profiles import sampled
 
-SIZES = [1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 255]
+SIZES = sampled(5, [1, 2, 32, 64, 65, 31, 33, 63, 127, 128, 129, 200, 255])
 ENGINES = ["dynamic_programming", "integer_program"]
 EPSILON = 3.0
 

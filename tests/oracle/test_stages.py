@@ -16,6 +16,7 @@ from credibn._run import Workbench
 from credibn.search import SearchProblem, distribution, exploration
 from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk
+from profiles import sampled
 from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
 
 EPSILON = 5.0
@@ -73,7 +74,7 @@ def assert_true_statement(found, costs, expected, by_class):
 
 @pytest.mark.usefixtures("in_stages")
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(2, range(5)))
 def test_stages_find_each_network_once(seed, by_class, bands):
     costs = equivalent_costs(5, np.random.default_rng(seed))
     expected = expected_of(costs)
@@ -111,7 +112,7 @@ def test_a_search_stopped_late_promises_networks_beyond_the_optimum(by_class, mo
 
 @pytest.mark.usefixtures("in_stages")
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(2, range(3)))
 def test_stages_on_an_executor(seed, by_class):
     costs = equivalent_costs(5, np.random.default_rng(seed))
     expected = expected_of(costs)

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import strategies
 
 
@@ -28,6 +30,7 @@ def test_ibis_is_not_imported_by_reading():
     assert "ibis" not in run_python(script)
 
 
+@pytest.mark.slow
 def test_figures_leave_pyplot_alone():
     script = (
         "import sys, credibn; from credibn.examples import sample_asia; from credibn.report import overview;"
@@ -48,6 +51,7 @@ def test_a_page_is_written_without_remarks_on_standard_error(tmp_path):
     assert (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_scoring_stays_near_its_estimate_of_memory():
     """Columns of thirteen different arities make thousands of different prior masses for BDeu."""
     script = f"""

@@ -19,6 +19,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium"),
     pytest.mark.xdist_group("browser"),  # they share a browser and its pages
+    pytest.mark.slow,
 ]
 FLAGS = [
     "--no-sandbox",

@@ -84,10 +84,12 @@ def test_a_closed_pipe_is_not_an_error(folder, words):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_limit_keeps_its_status_when_the_pipe_is_closed(folder):
     assert shell(folder, "learn asia.csv --max-classes 1", "2> /dev/null | true").returncode == 3
 
 
+@pytest.mark.slow
 def test_results_and_mistakes_do_not_need_standard_error(folder):
     done = shell(folder, "learn asia.csv --bayes-factor 3 --json", "2>&-")
     assert (done.returncode, json.loads(done.stdout)["n_networks"]) == (0, 9)

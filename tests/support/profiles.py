@@ -1,8 +1,12 @@
-"""How many examples Hypothesis tries: fewer in `make test`, more in `make test-all` (`--hypothesis-profile`)."""
+"""How much the tests try: little in `make test`, more in `make test-all` (which sets `--hypothesis-profile`)."""
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
-PROFILES = {"quick": 30, "thorough": 200, "sanitized": 15}
+PROFILES = {"quick": 20, "thorough": 200, "sanitized": 15}
 """How many examples a test gets that does not use `examples`, by the name of the profile."""
 FEWEST = 5
 
@@ -22,3 +26,8 @@ def examples(n: int, *ignored: HealthCheck) -> settings:
         max_examples=max(min(n, FEWEST), n * profile.max_examples // 100),
         suppress_health_check=[*profile.suppress_health_check, *ignored],
     )
+
+
+def sampled(n: int, values: Iterable[Any]) -> list[Any]:
+    """Values of a parameter, of which `make test` takes the first n only."""
+    return [value if k < n else pytest.param(value, marks=pytest.mark.slow) for k, value in enumerate(values)]

@@ -400,6 +400,7 @@ def test_continuous_target(score):
 # ----------------------------------------------------------------- in company
 
 
+@pytest.mark.slow
 def test_pipeline_search_and_cross_validation():
     rng = np.random.default_rng(2)
     target = np.arange(120) % 2

@@ -14,7 +14,7 @@ from credibn import CredibleNetworks, average_models, learn, read_data
 from credibn.data import ibis_tables
 from credibn.errors import CredibnWarning, DataError, OptionError
 from credibn.examples import sample_asia
-from profiles import examples
+from profiles import examples, sampled
 from strategies import tables
 
 FEW = examples(6, HealthCheck.function_scoped_fixture)
@@ -52,7 +52,7 @@ def on_sqlite(table):
     connection.disconnect()
 
 
-BACKENDS = [on_duckdb, in_memory, on_polars, on_sqlite]
+BACKENDS = sampled(2, [on_duckdb, on_polars, on_sqlite, in_memory])
 
 
 def read_quietly(source, **options):

@@ -20,7 +20,7 @@ from profiles import examples
 from test_score_table import candidate_lists
 
 FORMATS = ["jkl", "pss", "scores"]
-in_one_folder = examples(100, HealthCheck.function_scoped_fixture)
+in_one_folder = examples(50, HealthCheck.function_scoped_fixture)
 
 PLAIN = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(
     lambda name: not any(map(str.isspace, name))
