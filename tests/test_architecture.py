@@ -15,6 +15,7 @@ STAGES = {
     "_base": 1,
     "drawing": 1,
     "notebook": 2,
+    "options": 2,
     "_run": 3,
     "data": 4,
     "scores": 5,

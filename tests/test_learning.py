@@ -32,7 +32,7 @@ from credibn import (
     write_scores,
 )
 from credibn.errors import CredibnError, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.options import resolve_bytes
+from credibn.options import resolve_bytes
 from credibn.search import ENGINES, tolerance_of
 from networks import (
     BOUNDARY,

@@ -48,7 +48,7 @@ def whole_number(name: str, value: object, least: int) -> int:
     7
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+        raise OptionError.refusing(name, value, f"it must be a whole number, {least} or more")
     return int(value)
 
 

@@ -20,8 +20,6 @@ from credibn.graphs.formats import to_dot, to_graphml
 from credibn.models import read_network, write_network
 from credibn.scores import read_scores, write_scores
 
-__all__ = ["ScoreFormat", "convert"]
-
 
 class ScoreFormat(StrEnum):
     """The formats of score files."""

@@ -23,16 +23,6 @@ from credibn.errors import FileFormatError, OptionError
 if TYPE_CHECKING:  # pandas takes a while to import: commands without a frame do not wait for it
     from pandas import DataFrame
 
-__all__ = [
-    "check_destination",
-    "check_table_destination",
-    "deliver",
-    "note_incomplete",
-    "open_result",
-    "plain_frame",
-    "write_text",
-]
-
 RESULT = "result.credibn"
 """The name of the credible set in the folder that ``learn --out`` writes."""
 _TABLES = {".csv": ",", ".tsv": "\t", ".parquet": None}

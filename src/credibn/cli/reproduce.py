@@ -19,9 +19,9 @@ import typer
 from credibn._base.text import plural, printable
 from credibn._run.progress import STAGE_TITLES, StageBar, is_terminal, stage_bars
 from credibn.cli.options import AsJsonOption
-from credibn.cli.text import holding_interrupts, in_shell_words, table_text
+from credibn.cli.text import holding_interrupts, table_text
 from credibn.errors import OptionError
-from credibn.learning.options import Progress, resolve_seconds
+from credibn.options import Progress, resolve_seconds
 from credibn.reproduction import (
     EXPERIMENTS,
     Followed,
@@ -166,7 +166,7 @@ class _CellBar:
 def _told(answer: Answer) -> str:
     """Return an answer in a few words."""
     if not answer["complete"]:
-        return f"not complete; {in_shell_words(answer.get('message') or str(answer.get('stopped_because')))}"
+        return f"not complete; {answer.get('message') or answer.get('stopped_because')}"
     if "levels" in answer:
         levels = answer["levels"].items()
         return "; ".join(f"{level['networks']:,} networks within {factor}" for factor, level in levels)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import OptionError
+from credibn.errors import Option, OptionError, Phrase
 
 __all__ = ["CutRule", "bin_labels", "cut_points", "parse_cut_rule"]
 
@@ -37,15 +37,15 @@ class CutRule:
     points: tuple[float, ...] = ()
 
 
-def parse_cut_rule(spec: object, where: str = "discretise") -> CutRule:
+def parse_cut_rule(spec: object, where: str | None = None) -> CutRule:
     """Return the rule that ``spec`` writes as text, as a pair ``(method, n_bins)`` or as cut points.
 
     Parameters
     ----------
     spec : str, pair or sequence of numbers
         For example ``"equal_width:3"``, ``("equal_frequency", 4)``, ``"median"`` or ``[18, 65]``.
-    where : str
-        The option, for messages.
+    where : str, optional
+        The column that the rule is for, for messages.
 
     Raises
     ------
@@ -57,31 +57,33 @@ def parse_cut_rule(spec: object, where: str = "discretise") -> CutRule:
     >>> parse_cut_rule("equal_width:3")
     CutRule(method='equal_width', n_bins=3, points=())
     """
+    option = Option("discretise")
+    at = Phrase("{}", option) if where is None else Phrase("{} of {!r}", option, where)
     if isinstance(spec, str):
         method, _, size = spec.partition(":")
         is_count = size.isdecimal() and len(size) <= _COUNT_DIGITS
-        return _rule_of_method(method, int(size) if is_count else (size or None), spec, where)
+        return _rule_of_method(method, int(size) if is_count else (size or None), spec, at)
     if not isinstance(spec, Iterable) or isinstance(spec, bytes):
-        raise OptionError(f"{where}: {spec!r} is not a way to cut a column; {_REMEDY}")
+        raise OptionError("{}: {!r} is not a way to cut a column; {}", at, spec, _REMEDY)
     items = list(spec)
     if items and isinstance(items[0], str):
         if len(items) > 2:
-            raise OptionError(f"{where}: {spec!r} is not a pair of method and number of bins; {_REMEDY}")
-        return _rule_of_method(items[0], items[1] if len(items) == 2 else None, spec, where)
-    return CutRule("points", len(items) + 1, _check_points(items, spec, where))
+            raise OptionError("{}: {!r} is not a pair of method and number of bins; {}", at, spec, _REMEDY)
+        return _rule_of_method(items[0], items[1] if len(items) == 2 else None, spec, at)
+    return CutRule("points", len(items) + 1, _check_points(items, spec, at))
 
 
-def _rule_of_method(method: str, n_bins: object, spec: object, where: str) -> CutRule:
+def _rule_of_method(method: str, n_bins: object, spec: object, where: Phrase) -> CutRule:
     if method in ("mean", "median") and n_bins is None:
         return CutRule(method)
     if method in ("equal_width", "equal_frequency"):
         if isinstance(n_bins, int | np.integer) and 2 <= n_bins <= 65_535:
             return CutRule(method, int(n_bins))
-        raise OptionError(f"{where}: {spec!r} needs a whole number of bins from 2 to 65535; {_REMEDY}")
-    raise OptionError(f"{where}: {spec!r} is not a way to cut a column; {_REMEDY}")
+        raise OptionError("{}: {!r} needs a whole number of bins from 2 to 65535; {}", where, spec, _REMEDY)
+    raise OptionError("{}: {!r} is not a way to cut a column; {}", where, spec, _REMEDY)
 
 
-def _check_points(items: list[object], spec: object, where: str) -> tuple[float, ...]:
+def _check_points(items: list[object], spec: object, where: Phrase) -> tuple[float, ...]:
     are_numbers = all(isinstance(item, numbers.Real) and not isinstance(item, bool) for item in items)
     try:
         points = tuple(float(item) for item in items) if are_numbers else ()  # type: ignore[arg-type]
@@ -89,7 +91,7 @@ def _check_points(items: list[object], spec: object, where: str) -> tuple[float,
         points = ()
     is_increasing = all(low < high for low, high in itertools.pairwise(points))
     if not points or not is_increasing or not all(math.isfinite(point) for point in points):
-        raise OptionError(f"{where}: {spec!r} must hold finite, strictly increasing cut points; {_REMEDY}")
+        raise OptionError("{}: {!r} must hold finite, strictly increasing cut points; {}", where, spec, _REMEDY)
     return points
 
 

@@ -69,9 +69,9 @@ def sample_columns(network: BayesianNetwork, n_rows: int, seed: int = 0) -> tupl
     """
     for name, value, least in (("n_rows", n_rows, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise OptionError(f"{name} is {value!r}; give a whole number, {least} or more")
+            raise OptionError.refusing(name, value, f"give a whole number, {least} or more")
     if n_rows > _MOST_ROWS:
-        raise OptionError(f"n_rows is {n_rows:,}; at most {_MOST_ROWS:,} rows can be drawn at once")
+        raise OptionError.refusing("n_rows", n_rows, f"at most {_MOST_ROWS:,} rows can be drawn at once")
     generator = np.random.default_rng(seed)
     nothing = np.zeros(0)
     columns: list[NDArray[Any]] = [nothing] * network.n_variables

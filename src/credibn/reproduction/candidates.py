@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.marks import Count, mark_count
 from credibn.reproduction.measuring import Answer, Cell, Deadline, Limits, attempt, score_for, scoring_until
 from credibn.reproduction.printed import find_printed, printed_rows

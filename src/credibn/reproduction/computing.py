@@ -4,7 +4,7 @@ import warnings
 from typing import Any
 
 from credibn.errors import CredibnWarning
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.candidates import CandidatesCell, compute_candidates
 from credibn.reproduction.credible_counts import CountsCell, compute_counts
 from credibn.reproduction.deviations import DeviationsCell, compute_deviations

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.marks import mark_count
 from credibn.reproduction.measuring import (
     Answer,

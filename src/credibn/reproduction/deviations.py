@@ -13,7 +13,7 @@ import numpy as np
 
 from credibn.credible import CredibleSet
 from credibn.learning import k_best_networks, learn
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.measuring import Answer, Cell, Deadline, Limits, attempt, unless_interrupted
 from credibn.reproduction.printed import BAYES_FACTORS, printed_names
 from credibn.reproduction.results import Column, ResultTable

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from credibn.learning import k_best_classes, k_best_networks
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.credible_counts import MACHINES, found_facts, shown_count
 from credibn.reproduction.marks import Mark, mark_count
 from credibn.reproduction.measuring import (

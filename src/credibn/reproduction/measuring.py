@@ -21,7 +21,7 @@ from credibn.credible.rows import Rows
 from credibn.data import Dataset
 from credibn.errors import CredibnError, TimeLimitError, TooLargeError
 from credibn.learning import learn
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.collider_patterns import count_collider_patterns
 from credibn.reproduction.marks import Count
 from credibn.reproduction.sources import Need
@@ -134,7 +134,7 @@ def score_for(
 
 
 @contextmanager
-def scoring_until(deadline: Deadline, progress: Progress | None) -> Iterator[Callable[[float], bool]]:
+def scoring_until(deadline: Deadline, progress: Progress | None) -> Iterator[Progress]:
     """Give what follows scoring, and ends it when the time of the cell is over.
 
     Raises
@@ -143,7 +143,7 @@ def scoring_until(deadline: Deadline, progress: Progress | None) -> Iterator[Cal
     """
     watch = Watch(progress, deadline.left())
     try:
-        yield lambda fraction: watch("score", fraction)
+        yield watch
     except KeyboardInterrupt:
         if watch.reason == "time_limit":
             raise TimeLimitError("the time limit struck while parent sets were scored") from None

@@ -19,14 +19,13 @@ least(Q) + width < cost(P): P is not kept. Otherwise the list is made again with
 epsilon for each level, so this ends. Cost: that of scoring, and of the subsets of the list.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.data import Dataset
 from credibn.errors import OptionError
+from credibn.options import Progress
 from credibn.scores import ScoreTable, score_parent_sets
 
 __all__ = ["PRINTED_EPSILONS", "count_printed_candidates", "printed_candidates"]
@@ -47,7 +46,7 @@ def count_printed_candidates(
     score: str,
     bayes_factor: float,
     most_sets: int = 5_000_000,
-    progress: Callable[[float], bool | None] | None = None,
+    progress: Progress | None = None,
 ) -> int | None:
     """Return how many parent sets the rule of the paper's program keeps.
 
@@ -97,7 +96,7 @@ def printed_candidates(
     score: str,
     epsilon: float,
     most_sets: int = 5_000_000,
-    progress: Callable[[float], bool | None] | None = None,
+    progress: Progress | None = None,
 ) -> ScoreTable | None:
     """Return the parent sets that the rule of the paper's program keeps, with their scores, for any epsilon.
 

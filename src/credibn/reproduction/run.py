@@ -11,7 +11,7 @@ from pathlib import Path
 from credibn._base.version import version
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError, WorkerError
-from credibn.learning.options import Progress
+from credibn.options import Progress
 from credibn.reproduction.candidates import candidates_cells, candidates_table
 from credibn.reproduction.computing import compute
 from credibn.reproduction.credible_counts import counts_cells, counts_table

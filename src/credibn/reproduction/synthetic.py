@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from credibn.data import Dataset, read_data
-from credibn.learning.options import Progress
 from credibn.models import BayesianNetwork
+from credibn.options import Progress
 from credibn.reproduction.marks import Count, Spread, could_be_cut, mark_mean, spread
 from credibn.reproduction.measuring import (
     Answer,
