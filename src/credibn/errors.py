@@ -72,7 +72,8 @@ class Phrase:
     @property
     def option(self) -> Option | None:
         """The first option that the phrase names."""
-        return next((detail for detail in self.details if isinstance(detail, Option)), None)
+        inside = (detail.option if isinstance(detail, Phrase) else detail for detail in self.details)
+        return next((detail for detail in inside if isinstance(detail, Option)), None)
 
 
 def _worded(detail: object, word: Callable[[Option], str]) -> object:
