@@ -1,7 +1,6 @@
 """The command line: thin, quiet on standard output, and no traceback for a user's mistake."""
 
 import contextlib
-import doctest
 import json
 import math
 import os
@@ -21,7 +20,6 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import CredibleSet, read_scores, score_parent_sets
-from credibn.cli import text as terminal
 from credibn.cli.app import app
 from credibn.cli.options import ReadFlags
 from credibn.cli.text import flag_text
@@ -67,10 +65,6 @@ def numbers(tmp_path):
     kind = ["a" if value > 0 else "b" for value in x[:, 0]]
     pyarrow.csv.write_csv(pa.table({"x": x[:, 0], "y": x[:, 0] + x[:, 1], "kind": kind}), path)
     return path
-
-
-def test_docstrings():
-    assert doctest.testmod(terminal).failed == 0
 
 
 # Scoring.

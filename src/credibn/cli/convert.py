@@ -1,7 +1,7 @@
-"""The command ``convert``: score files, networks and results into other formats of theirs.
+"""The command ``convert``: other formats for score files, networks and results.
 
-What a file is, its ending tells. A score file becomes another score file; a network another network file, or a drawing
-of its structure; of a result the scores are kept.
+The ending of a file says what it is. A score file becomes another score file; a network becomes another network file,
+or a drawing of its structure; a result becomes a file of its scores.
 """
 
 import json
@@ -65,8 +65,8 @@ def convert(
     if (given, wanted) in _REMEDIES:
         what = {"scores": "a score file", "network": "a network", "result": "a result", "drawing": "a drawing"}
         raise OptionError(
-            f"{source} is {what[given]} and {destination} would be {what[wanted]}: one does not become the other. "
-            f"{_REMEDIES[given, wanted]}"
+            f"{source} is {what[given]} and {destination} would be {what[wanted]}: credibn cannot convert one into the "
+            f"other. {_REMEDIES[given, wanted]}"
         )
     if given == "drawing":
         raise OptionError(f"{source} is a drawing, which is written and never read; give a score file or a network")

@@ -1,4 +1,4 @@
-"""The commands that look into a result: ``edges`` and ``report``."""
+"""The commands that show a result: ``edges`` and ``report``."""
 
 import json
 from enum import StrEnum
@@ -126,7 +126,7 @@ def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict
         return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is EdgeFormat.JSON:
         return json.dumps({**facts, "pairs": frame.to_dict("records")})
-    return pair_table(frame) if len(frame) else "no pair of variables is joined so probably"
+    return pair_table(frame) if len(frame) else "no pair of variables is joined with at least this probability"
 
 
 def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float | None) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame
 Words = Callable[[Option], str]
 """How a message writes an option."""
 _ROUNDING = 1e-12
-"""Sums of probabilities may be so far from 0 and 1."""
+"""How far rounding may take a sum of probabilities from 0 or 1."""
 _STATES_SHOWN = 6
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 8
@@ -42,7 +42,7 @@ _EDGES_SHOWN = 8
 
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM have no effect on what is done inside, which must be short."""
+    """Ignore Ctrl-C and SIGTERM during what is done inside, which must be short."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -66,16 +66,7 @@ def flags_of(context: Any) -> Words:
 
 
 def flag_text(flags: Mapping[str, str], option: Option) -> str:
-    """Return an option, and its value if it has one, as the shell takes them.
-
-    Examples
-    --------
-    >>> flags = {"missing": "--missing", "discretise": "--discretise", "ignore_extra": "--ignore-extra"}
-    >>> print(flag_text(flags, Option("missing", "drop")), flag_text(flags, Option("ignore_extra", True)))
-    --missing drop --ignore-extra
-    >>> print(flag_text(flags, Option("discretise", {"a b": "mean"})), flag_text(flags, Option("state_names")))
-    --discretise 'a b=mean' state_names
-    """
+    """Return an option, and its value if it has one, as the shell takes them."""
     if option.name not in flags:
         return str(option)
     flag, value = flags[option.name], option.value
@@ -190,13 +181,7 @@ def print_learned(credible: CredibleSet, words: Words = str) -> None:
 
 
 def pair_table(frame: "DataFrame") -> str:
-    """Return the probability of each alternative for pairs of variables, a line for each.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns first and second, and then probabilities.
-    """
+    """Return the probability of each alternative for pairs of variables, a line for each."""
     header = [str(name).replace("_", " ") for name in frame.columns]
     rows = [
         (*map(str, line[:2]), *(probability_text(float(value)) for value in line[2:]))
@@ -206,13 +191,7 @@ def pair_table(frame: "DataFrame") -> str:
 
 
 def probability_text(value: float) -> str:
-    """Return a probability with three digits, never rounded to 0 or to 1.
-
-    Examples
-    --------
-    >>> [probability_text(value) for value in (0.0, 1e-5, 0.25, 0.9999, 1.0)]
-    ['0', '<0.001', '0.250', '>0.999', '1']
-    """
+    """Return a probability with three digits, never rounded to 0 or to 1."""
     if value < _ROUNDING or value > 1 - _ROUNDING:
         return f"{value:.0f}"
     if value < 0.0005:
@@ -284,15 +263,7 @@ def _content(column: ColumnSummary) -> tuple[str, str, str]:
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal.
-
-    Examples
-    --------
-    >>> print(table_text(("name", "rows"), [("a", "10"), ("b", "7")], right=(1,)))
-    name  rows
-    a       10
-    b        7
-    """
+    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal."""
     # A pipe has no width: lines are wrapped only where a person would see them cut.
     console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")

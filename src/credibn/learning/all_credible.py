@@ -26,8 +26,6 @@ from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import epsilon_of_ratio
 from credibn.scores.priors import StructurePrior
 
-__all__ = ["learn"]
-
 
 @suggesting
 def learn(

@@ -17,8 +17,6 @@ from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, po
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 
-__all__ = ["exact_posterior", "find_log_total_mass"]
-
 _CHEAP_VARIABLES = 14
 """Up to this many variables take some hundredths of a second."""
 _NEGLIGIBLE = 1e-6

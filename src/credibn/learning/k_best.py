@@ -29,8 +29,6 @@ from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 from credibn.search import tolerance_of
 
-__all__ = ["k_best_classes", "k_best_networks"]
-
 _suggesting = partial(
     suggesting,
     instead=dict.fromkeys(

@@ -39,8 +39,6 @@ from credibn.sklearn.inputs import as_array, checked_counts, checked_target, nam
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["CredibleNetworks"]
-
 _READ_OPTIONS = tuple(name for name in ReadOptions.names() if name not in ("weights", "state_names"))
 
 
