@@ -112,7 +112,7 @@ _Engine = Annotated[
 ]
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores.")]
 _Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; do not score.")]
-_Format = Annotated[ScoreFormat | None, output(help="By default the ending of the file's name.")]
+_Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
 _Columns = Annotated[Columns, typer.Option(help="How to read the columns.", rich_help_panel="Data")]
 Example = Literal["asia", "tic-tac-toe"]
 

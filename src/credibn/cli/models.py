@@ -137,8 +137,8 @@ def _filled(model: AveragedModel, new: str, ignore_extra: bool) -> "DataFrame":
 def fit(
     data: DataArgument,
     structure: _Structure,
-    out: _NetworkOut,
     reading: TableFlags,
+    out: _NetworkOut,
     method: _Method = "posterior-mean",
     equivalent_sample_size: _Size = None,
     prior: PriorOption = "networks",

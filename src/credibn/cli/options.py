@@ -50,7 +50,9 @@ MaxStatesOption = Annotated[int, _data(metavar="K", help="Refuse columns with mo
 ResultArgument = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
 ]
-PriorOption = Annotated[PriorName, typer.Option(help="What counts the same beforehand: every network, or every class.")]
+PriorOption = Annotated[
+    PriorName, typer.Option(help="What is equally probable beforehand: every network, or every class.")
+]
 TableOutOption = Annotated[
     Path | None,
     output("--out", "-o", metavar="FILE", help="Table to write: .csv, .tsv or .parquet; else CSV is printed."),
@@ -162,7 +164,8 @@ class ScoreFlags:
         float | None, _score("--ess", metavar="A", help="Equivalent sample size of bdeu; 1 by default.")
     ] = None
     max_parents: Annotated[
-        list[str] | None, _score(metavar="[NAME=]K", help="Most parents, of all or of one; may be repeated.")
+        list[str] | None,
+        _score(metavar="[NAME=]K", help="Most parents of every variable, or of NAME; may be repeated."),
     ] = None
     forbidden_edges: Annotated[
         list[str] | None,
@@ -173,7 +176,8 @@ class ScoreFlags:
         _score("--require", metavar="A->B", help="Edge that each network has; may be repeated. Quote it."),
     ] = None
     tiers: Annotated[
-        Path | None, _score(metavar="FILE", help="A tier a line, names separated by commas; no edge points up.")
+        Path | None,
+        _score(metavar="FILE", help="One tier a line, names separated by commas; no edge points to an earlier line."),
     ] = None
     edge_penalty: Annotated[float | None, _score(metavar="X", help="Prior: each edge costs this many nats.")] = None
 
@@ -239,7 +243,7 @@ class EpsilonFlags:
     """How much worse than the best a network may score."""
 
     bayes_factor: Annotated[
-        float | None, _search(metavar="B", help="Keep networks within this factor of the best, by default 20.")
+        float | None, _search(metavar="B", help="Keep networks within this factor of the best; 20 by default.")
     ] = None
     epsilon: Annotated[
         float | None, _search(metavar="E", help="The same as a gap in nats: ln of the Bayes factor.")
@@ -300,7 +304,9 @@ class CountFlags:
 class ThreadFlags:
     """How many threads work."""
 
-    n_threads: Annotated[int | None, _limit("--threads", metavar="T", help="By default all cores.")] = None
+    n_threads: Annotated[
+        int | None, _limit("--threads", metavar="T", help="Number of threads; all cores by default.")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def posterior(
     total: _Total = False,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Average over all networks there are, exactly, for up to 24 variables: the log mass, and each edge."""
+    """Average over all networks, exactly, for up to 24 variables: the log mass, and each edge."""
     started, allowed = start_time(), limits.options()
     dataset, scored = source.read(reading, scoring, time_left(allowed.seconds, started))
     with stage_bars() as progress:

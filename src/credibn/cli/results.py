@@ -144,9 +144,10 @@ def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: 
 @grouped
 def report(
     result: ResultArgument,
-    out: _Page,
-    reading: ReadFlags,
+    *,
     data: _Table = None,
+    reading: ReadFlags,
+    out: _Page,
     as_json: AsJsonOption = False,
 ) -> None:
     """Write the HTML page of a result."""
