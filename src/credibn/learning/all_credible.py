@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.options import Checkpoint
+from credibn.learning.options import Checkpoint, Kind
 from credibn.learning.runs import Run, collect, find, nothing_known, releasing, start, within_limits
 from credibn.options import (
     Edges,
@@ -142,12 +142,22 @@ def learn(
     >>> [sorted(network.edges) for network in found.networks()]
     [[('X0', 'X1')], [('X1', 'X0')]]
     """
-    reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
-    search, limits = SearchOptions.of(locals()), Limits.of(locals())
-    return find_credible_set(
-        start(
-            data, scores, reading, scoring, search, limits, executor=executor, checkpoint=checkpoint, progress=progress
-        )
+    return find_credible_set(started(locals()))
+
+
+def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Run:
+    """Return the run that the arguments of `learn`, or of a search for the k best, describe."""
+    return start(
+        arguments["data"],
+        arguments["scores"],
+        ReadOptions.of(arguments),
+        ScoreOptions.of(arguments),
+        SearchOptions.of(arguments),
+        Limits.of(arguments),
+        k_best=k_best,
+        executor=arguments["executor"],
+        checkpoint=arguments["checkpoint"],
+        progress=arguments["progress"],
     )
 
 

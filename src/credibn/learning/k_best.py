@@ -13,18 +13,10 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_networks, count_at_least, expand
+from credibn.learning.all_credible import started
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Run, collect, find, releasing, start, why_stopped
-from credibn.options import (
-    DEFAULT_BAYES_FACTOR,
-    Edges,
-    Limits,
-    Progress,
-    ReadOptions,
-    ScoreOptions,
-    SearchOptions,
-    suggesting,
-)
+from credibn.learning.runs import Answer, Run, collect, find, releasing, why_stopped
+from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 from credibn.search import tolerance_of
@@ -103,22 +95,7 @@ def k_best_networks(
     >>> best.n_networks, best.n_tied_at_boundary
     (1, 1)
     """
-    reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
-    search, limits = SearchOptions.of(locals()), Limits.of(locals())
-    return find_k_best(
-        start(
-            data,
-            scores,
-            reading,
-            scoring,
-            search,
-            limits,
-            k_best=(k, "networks"),
-            executor=executor,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
-    )
+    return find_k_best(started(locals(), (k, "networks")))
 
 
 @_suggesting
@@ -165,22 +142,7 @@ def k_best_classes(
     >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
     3
     """
-    reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
-    search, limits = SearchOptions.of(locals()), Limits.of(locals())
-    return find_k_best(
-        start(
-            data,
-            scores,
-            reading,
-            scoring,
-            search,
-            limits,
-            k_best=(k, "classes"),
-            executor=executor,
-            checkpoint=checkpoint,
-            progress=progress,
-        )
-    )
+    return find_k_best(started(locals(), (k, "classes")))
 
 
 def find_k_best(run: Run) -> CredibleSet:
