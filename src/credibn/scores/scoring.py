@@ -254,14 +254,7 @@ def estimate_for(
 
 
 def count_allowed_sets(data: Dataset, scoring: ScoreOptions) -> int:
-    """Return how many parent sets the constraints allow, all nodes together: what a table without pruning would list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_allowed_sets(read_data(np.arange(8).reshape(4, 2) % 3), ScoreOptions())
-    4
-    """
+    """Return how many parent sets the constraints allow, all nodes together: those of a table without pruning."""
     problem = _make_problem(data, scoring, 0.0)
     total = problem.data.n_variables - problem.n_searched
     for child in range(problem.n_searched):
