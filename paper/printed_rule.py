@@ -19,23 +19,21 @@ least(Q) + width < cost(P): P is not kept. Otherwise the list is made again with
 epsilon for each level, so this ends. Cost: that of scoring, and of the subsets of the list.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn import Dataset, ScoreTable, score_parent_sets
+from credibn.options import Progress
 
 PRINTED_EPSILONS = {"bic": {3: 1.1, 20: 3.1, 150: 5.1}, "bdeu": {20: 3.0}}
 """For each score and Bayes factor of table 1, the epsilon with which the printed counts come out."""
 
-_Progress = Callable[[float], bool | None] | None
 Sets = NDArray[np.uint8]
 """Sets of one size: rows of increasing positions, plus 1 so that no octet is zero and rows can be compared as text."""
 
 
 def printed_candidates(
-    data: Dataset, score: str, epsilon: float, *, most_sets: int = 5_000_000, progress: _Progress = None
+    data: Dataset, score: str, epsilon: float, *, most_sets: int = 5_000_000, progress: Progress | None = None
 ) -> ScoreTable | None:
     """Return the parent sets that the rule of the paper's program keeps, with their scores, for any epsilon.
 

@@ -20,14 +20,14 @@ def seconds_left(deadline: float | None) -> float | None:
 
 
 @contextmanager
-def scoring_until(deadline: float | None, progress: Progress | None) -> Iterator[Callable[[float], bool]]:
+def scoring_until(deadline: float | None, progress: Progress | None) -> Iterator[Progress]:
     """Give a callback that ends scoring at the deadline, with a `TimeLimitError`."""
     is_late = False
 
-    def follow(fraction: float) -> bool:
+    def follow(stage: str, fraction: float) -> bool:
         nonlocal is_late
         is_late = deadline is not None and time.monotonic() >= deadline
-        return not is_late and (progress is None or progress("score", fraction) is not False)
+        return not is_late and (progress is None or progress(stage, fraction) is not False)
 
     try:
         yield follow

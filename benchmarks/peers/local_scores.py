@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.peers.peer import Table, attempt, local_score, print_versions, table_of
 from benchmarks.runs import cpu_timed
 from credibn import BIC, Dataset
+from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores.scoring import RULES, _estimate, _make_problem, _run
 
 Family = tuple[str, tuple[str, ...]]
@@ -63,7 +64,7 @@ def main() -> None:
     print("|---|--:|---|--:|--:|--:|")
     for name in NAMES:
         table = table_of(name)
-        problem = _make_problem(table.data, score="bic")
+        problem = _make_problem(table.data, ScoreOptions(), resolve_epsilon())
         (nodes, _, masks, n_scored), seconds = cpu_timed(
             lambda problem=problem: _run(problem, _estimate(problem, "descent"), 2, None, RULES)
         )

@@ -24,20 +24,20 @@ _LEAST_MEBIBYTES = 448
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C and SIGTERM end it with status 130, and what was found is kept where possible."""
+    """Run the command line; Ctrl-C and SIGTERM end it with status 130, and save what was found where possible."""
     global _began
     _began = time.perf_counter()
     guard_streams()
-    heeded = [
+    handled = [
         number
         for number in (signal.SIGINT, signal.SIGTERM)
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
     ]
-    for number in heeded:
+    for number in handled:
         signal.signal(number, _leave)
     try:
         run = _load()
-        for number in heeded:
+        for number in handled:
             signal.signal(number, signal.default_int_handler)
         run()
     except SystemExit as end:
@@ -48,8 +48,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write(_MESSAGE)
         sys.exit(_INTERRUPTED)
-    finally:  # all is done: a late signal has nothing to say
-        for number in heeded:
+    finally:  # all is done: a late signal changes nothing
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -11,8 +11,6 @@ import select
 import sys
 from typing import IO, Any
 
-__all__ = ["NOT_WRITTEN", "Guarded", "guard_streams", "need_output", "why_not_written"]
-
 NOT_WRITTEN = 4
 """The exit status where a result could not be written where it was asked for."""
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
@@ -21,13 +19,7 @@ _is_needed = True
 
 
 class Guarded(io.RawIOBase):
-    """A descriptor to write to, up to the first write that fails.
-
-    Attributes
-    ----------
-    failure : OSError or None
-        Why nothing can be written any more.
-    """
+    """A descriptor to write to, up to the first write that fails; `failure` says why there is no more."""
 
     def __init__(self, descriptor: int, failure: OSError | None = None) -> None:
         self._descriptor = descriptor
@@ -42,7 +34,7 @@ class Guarded(io.RawIOBase):
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Whether somebody looks on."""
+        """Whether somebody is watching."""
         return self.failure is None and os.isatty(self._descriptor)
 
     def write(self, data: Any) -> int:

@@ -31,7 +31,7 @@ from credibn import (
     write_scores,
 )
 from credibn.errors import CredibnError, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.options import resolve_bytes
+from credibn.options import resolve_bytes
 from credibn.search import ENGINES, tolerance_of
 from networks import (
     BOUNDARY,
@@ -479,7 +479,7 @@ def test_a_wrong_k_is_refused(engine, tied, k):
 
 
 def test_k_best_takes_no_epsilon(engine, tied):
-    with pytest.raises(OptionError, match="epsilon was given, but the classes to find are the k best"):
+    with pytest.raises(OptionError, match="takes no epsilon: it finds the k best; give k only"):
         k_best_classes(tied, 3, epsilon=1, engine=engine)
 
 
@@ -496,7 +496,9 @@ def test_given_scores_are_searched(engine, tied, tmp_path):
         assert found.optimal_score == direct.optimal_score
     smaller = learn(table, epsilon=1.0, engine=engine)
     assert smaller.n_networks == learn(tied, epsilon=1.0, engine=engine).n_networks
-    with pytest.raises(OptionError, match=r"pruned for networks within 2.99573 .* score again with epsilon=4 or more"):
+    with pytest.raises(
+        OptionError, match=r"pruned for networks within 2.99573 .* score again with epsilon=4.0 or more"
+    ):
         learn(table, epsilon=4, engine=engine)
     with pytest.raises(OptionError, match="score again"):
         learn(table, ratio=1.5, engine=engine)

@@ -18,6 +18,7 @@ import naive_scores as naive
 import oracle
 import strategies
 from credibn import AIC, BIC, BDeu, EdgeLogOdds, EdgePenalty
+from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
 from profiles import examples
 
@@ -36,7 +37,9 @@ each_case = pytest.mark.parametrize(
 
 def evaluate(table, rules, engine, n_threads=1, **options):
     """The candidates, as a set of (node, cost, mask), and the number of local scores evaluated for them."""
-    problem = scoring._make_problem(table.dataset(), **options)
+    problem = scoring._make_problem(
+        table.dataset(), ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon"))
+    )
     scored = scoring._run(problem, scoring._estimate(problem, engine), n_threads, None, rules)
     nodes, costs, masks, n_scored = scored.candidates
     found = set(zip(nodes.tolist(), costs.tolist(), map(tuple, masks.tolist()), strict=True))

@@ -27,6 +27,7 @@ from credibn import (
     score_parent_sets,
 )
 from credibn.errors import CredibnError, DataError, OptionError, TooLargeError
+from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
 from credibn.scores.sets import _blocks_of, _members
 from credibn.scores.table import parent_positions
@@ -777,32 +778,33 @@ def busy_table():
 
 @each_engine
 def test_progress_is_reported_and_can_stop(engine):
-    fractions = []
+    calls = []
     data = busy_table().dataset()
     options = {"engine": engine, "epsilon": 30.0, "max_parents": 9}
-    scored = score_parent_sets(data, progress=fractions.append, **options)
-    assert fractions
+    scored = score_parent_sets(data, progress=lambda *words: calls.append(words), **options)
+    assert {stage for stage, _ in calls} == {"score"}
+    fractions = [fraction for _, fraction in calls]
     assert all(0 <= fraction <= 1 for fraction in fractions)
     assert fractions == sorted(fractions)
     assert_same_bytes(scored, score_parent_sets(data, **options))
     with pytest.raises(KeyboardInterrupt):
-        score_parent_sets(data, progress=lambda fraction: False, **options)
+        score_parent_sets(data, progress=lambda stage, fraction: False, **options)
 
 
 @pytest.mark.parametrize("score", [Wrapped(BIC()), K2()], ids=["sets", "local"])
 def test_progress_of_users_scores(score):
     data = np.random.default_rng(11).integers(0, 2, (20, 5))
     fractions = []
-    score_parent_sets(data, score=score, progress=fractions.append)
+    score_parent_sets(data, score=score, progress=lambda stage, fraction: fractions.append(fraction))
     assert fractions
     assert all(0 <= fraction <= 1 for fraction in fractions)
     with pytest.raises(KeyboardInterrupt):
-        score_parent_sets(data, score=score, progress=lambda fraction: False)
+        score_parent_sets(data, score=score, progress=lambda stage, fraction: False)
 
 
 @each_engine
 def test_an_error_in_the_callback_is_the_callers(engine):
-    def fail(fraction):
+    def fail(stage, fraction):
         raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
@@ -895,7 +897,7 @@ def n_evaluated(data, rules, engine, **options):
 
 
 def evaluate(data, rules, engine, **options):
-    problem = scoring._make_problem(data, **options)
+    problem = scoring._make_problem(data, ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon")))
     return scoring._run(problem, scoring._estimate(problem, engine), 1, None, rules).candidates
 
 

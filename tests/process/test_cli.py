@@ -1,7 +1,6 @@
 """The command line: thin, quiet on standard output, and no traceback for a user's mistake."""
 
 import contextlib
-import doctest
 import json
 import math
 import os
@@ -12,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +20,12 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import CredibleSet, read_scores, score_parent_sets
-from credibn.cli import text as terminal
 from credibn.cli.app import app
-from credibn.cli.options import Columns, ScoreName, columns_of
-from credibn.cli.text import in_shell_words
+from credibn.cli.options import ReadFlags
+from credibn.cli.text import flag_text
+from credibn.errors import CredibnError, Option
 from credibn.examples import sample_asia, tic_tac_toe
+from credibn.options import ScoreName
 from credibn.report import learning_headline
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
 from credibn.scores.scoring import SCORES
@@ -64,10 +65,6 @@ def numbers(tmp_path):
     kind = ["a" if value > 0 else "b" for value in x[:, 0]]
     pyarrow.csv.write_csv(pa.table({"x": x[:, 0], "y": x[:, 0] + x[:, 1], "kind": kind}), path)
     return path
-
-
-def test_docstrings():
-    assert doctest.testmod(terminal).failed == 0
 
 
 # Scoring.
@@ -199,9 +196,10 @@ def test_estimate_does_not_score(long_work, tmp_path):
 
 
 def test_names_agree_with_the_library():
-    assert tuple(name.value for name in ScoreName) == SCORES
-    for score in (BIC(), BDeu(1.0), AIC(), GaussianBIC(), BGe(), ConditionalGaussianBIC()):
-        assert columns_of(ScoreName(score.name), None) is Columns(score.columns)
+    scores = (BIC(), BDeu(1.0), AIC(), GaussianBIC(), BGe(), ConditionalGaussianBIC())
+    assert tuple(score.name for score in scores) == SCORES == get_args(ScoreName)
+    for score in scores:
+        assert ReadFlags().columns_for(score.name) == score.columns
 
 
 # The other commands.
@@ -347,7 +345,7 @@ def test_completion_of_the_options_of_a_command():
             r"^error: --discretise names 'x' tw",
         ),
         (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a way to make bins"),
-        (["score", "{asia}", "--weights", "nobody"], r"^error: weights names 'nobody'"),
+        (["score", "{asia}", "--weights", "nobody"], r"^error: --weights names 'nobody'"),
         (["score", "{asia}", "-o", "scores.txt"], r"^error: 'scores.txt' ends in '.txt'; .* or --format$"),
         (
             ["score", "{asia}", "-o", "none/asia.jkl"],
@@ -393,31 +391,50 @@ def test_unexpected_errors_are_not_hidden(asia, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("credibn.cli.options.read_data", fail)
+    monkeypatch.setattr("credibn.cli.options.read_table", fail)
     result = run("score", asia)
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)
 
 
 @pytest.mark.parametrize(
-    ("python", "shell"),
+    ("option", "python", "shell"),
     [
-        ("pass missing='state' to", "pass --missing state to"),
-        ("or pass max_states=435 if", "or pass --max-states 435 if"),
-        ("more than max_states=1,000: cut", "more than --max-states 1,000: cut"),
-        (
-            "with discretise={'a b': 'equal_frequency:4'}, read",
-            "with --discretise 'a b=equal_frequency:4', read",
-        ),
-        ("while columns='discrete': pass columns='mixed'", "while --columns discrete: pass --columns mixed"),
-        ("unknown variable in forbidden_edges 'zz'", "unknown variable in --forbid 'zz'"),
-        ("required_edges: 'max_parents->b' is", "--require: 'max_parents->b' is"),
-        ("max_parents.csv and a/n_threads are files", "max_parents.csv and a/n_threads are files"),
-        ("no option here", "no option here"),
+        (Option("n_threads"), "n_threads", "--threads"),
+        (Option("missing", "state"), "missing='state'", "--missing state"),
+        (Option("max_states", 435), "max_states=435", "--max-states 435"),
+        (Option("discretise", {"a b": "mean"}), "discretise={'a b': 'mean'}", "--discretise 'a b=mean'"),
+        (Option("ignore_extra", True), "ignore_extra=True", "--ignore-extra"),
+        (Option("state_names"), "state_names", "state_names"),
     ],
 )
-def test_remedies_are_in_the_words_of_the_shell(python, shell):
-    assert in_shell_words(python) == shell
+def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell):
+    flags = {
+        "n_threads": "--threads",
+        "missing": "--missing",
+        "max_states": "--max-states",
+        "discretise": "--discretise",
+        "ignore_extra": "--ignore-extra",
+    }
+    error = CredibnError("pass {} to max_parents.csv", option)
+    assert str(error) == f"pass {python} to max_parents.csv"
+    assert error.worded(lambda named: flag_text(flags, named)) == f"pass {shell} to max_parents.csv"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "{asia}", "--max-states", "1"], "more than --max-states 1: cut numbers with --discretise asia="),
+        (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
+        (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
+        (["data", "{asia}", "--columns", "discrete", "--continuous", "lung"], "--continuous lists columns while --col"),
+        (["learn", "{asia}", "--posterior-share", "--memory-limit", "1B"], "raise --memory-limit or set --max-parents"),
+    ],
+)
+def test_errors_of_the_library_name_the_flags_of_the_shell(asia, words, message):
+    result = run(*(asia if word == "{asia}" else word for word in words))
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 # Ctrl-C and the progress bar.

@@ -18,7 +18,6 @@ from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_p
 from credibn._run.progress import stage_bars
 from credibn.cli.app import app
 from credibn.cli.learn import _seconds_to_search
-from credibn.cli.text import in_shell_words
 from credibn.errors import TimeLimitError
 from credibn.report import learning_headline
 from credibn.search import ENGINES
@@ -185,7 +184,7 @@ def test_scoring_that_takes_too_much_memory_names_flags(data):
 
 
 def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
-    def find(checkpoint, **_):
+    def find(run):
         raise TimeLimitError("the time limit was reached")
 
     monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)
@@ -195,9 +194,9 @@ def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeypatch):
-    def find(checkpoint, **_):
-        checkpoint.seconds_before_keeping = 0.0
-        checkpoint.keep("test", "q", "state", {"a": np.arange(3)})
+    def find(run):
+        run.bench.seconds_before_keeping = 0.0
+        run.bench.keep("test", "q", "state", {"a": np.arange(3)})
         raise TimeLimitError("the time limit was reached")
 
     monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)
@@ -210,7 +209,7 @@ def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeyp
 
 def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("credibn.cli.learn.print_learned", lambda _: seen.extend(p.name for p in tmp_path.iterdir()))
+    monkeypatch.setattr("credibn.cli.learn.print_learned", lambda *_: seen.extend(p.name for p in tmp_path.iterdir()))
     run("learn", data, "-o", tmp_path)
     assert sorted(seen) == ["report.html", "result.credibn", "run.json", "summary.json"]
 
@@ -339,23 +338,6 @@ def test_mistakes_are_explained_without_a_traceback(data, tmp_path, monkeypatch,
     assert re.search(message, result.stderr, flags=re.M), result.stderr
     assert "Traceback" not in result.stderr
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("python", "shell"),
-    [
-        ("raise memory_limit or set max_networks", "raise --memory-limit or set --max-networks"),
-        ("time_limit is 0; it must", "--time-limit is 0; it must"),
-        (
-            "raise time_limit, lower bayes_factor or epsilon, or set max_parents",
-            "raise --time-limit, lower --bayes-factor or --epsilon, or set --max-parents",
-        ),
-        ("use engine='auto', or", "use --engine auto, or"),
-        ("(score_equivalent=True asserts it)", "(--score-equivalent asserts it)"),
-    ],
-)
-def test_remedies_are_in_the_words_of_the_shell(python, shell):
-    assert in_shell_words(python) == shell
 
 
 def test_no_bar_where_nobody_watches():

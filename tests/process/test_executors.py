@@ -18,6 +18,7 @@ from credibn._run import Workbench
 from credibn._run.watch import Watch
 from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
+from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import GaussianBIC, scoring
 from credibn.scores import pieces as scoring_pieces
 from pieces import LocalCosts, PairCosts, SlowOnce, die
@@ -25,6 +26,19 @@ from profiles import examples
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
 
 pytestmark = pytest.mark.xdist_group("executors")  # they share pools of processes
+
+
+def score_on(bench, data, *, epsilon=None, engine="auto", n_threads=1, progress=None, time_left=None, **options):
+    return scoring.score_on(
+        bench,
+        data,
+        ScoreOptions(**options),
+        resolve_epsilon(epsilon=epsilon),
+        engine=engine,
+        n_threads=n_threads,
+        progress=progress,
+        time_left=time_left,
+    )
 
 
 def same(table, other):
@@ -120,7 +134,7 @@ def test_slices_of_many_columns_give_the_bytes_of_one_run(score, engine):
 
 @pytest.mark.parametrize("engine", ["table", "descent"])
 def test_pieces_do_not_depend_on_who_does_them(engine):
-    problem = scoring._make_problem(wide_table(), max_parents=4)
+    problem = scoring._make_problem(wide_table(), ScoreOptions(max_parents=4), resolve_epsilon())
     whole = scoring._core.DiscreteProblem(**scoring_pieces.core_arguments(problem), rules=scoring.RULES)
     weights = (whole.table_weights if engine == "table" else whole.descent_weights)()
     cuts = scoring_pieces.cut_evenly(weights.tolist(), 100)
@@ -250,12 +264,12 @@ def test_a_killed_worker_of_a_pool_is_explained_and_the_run_can_be_taken_up(kind
     bench.seconds_before_keeping = 0.0
     options = {"score": SlowOnce(tmp_path / "pid", 60.0), "n_threads": 1, "max_parents": 2}
     with pytest.raises(WorkerError, match=r"can do no more work .*: start again to go on"):
-        scoring.score_on(bench, sample_asia(), **options)
+        score_on(bench, sample_asia(), **options)
     killer.join()
     executor.shutdown()
     bench.close()
     again = Workbench(folder=tmp_path / "kept")
-    assert same(scoring.score_on(again, sample_asia(), **options), score_parent_sets(sample_asia(), **options))
+    assert same(score_on(again, sample_asia(), **options), score_parent_sets(sample_asia(), **options))
     again.forget()
 
 
@@ -271,12 +285,12 @@ def test_scoring_is_taken_up_where_it_was_stopped(tmp_path):
     first = Workbench(folder=tmp_path / "kept")
     first.seconds_before_keeping = 0.0
     with pytest.raises(KeyboardInterrupt):
-        scoring.score_on(first, wide_table(), progress=stop_at_half, **options)
+        score_on(first, wide_table(), progress=stop_at_half, **options)
     first.close()
     assert list((tmp_path / "kept").glob("score-piece-*.kept"))
     second = Workbench(folder=tmp_path / "kept")
     seen = []
-    found = scoring.score_on(second, wide_table(), progress=lambda fraction: seen.append(fraction), **options)
+    found = score_on(second, wide_table(), progress=lambda fraction: seen.append(fraction), **options)
     assert same(whole, found)
     assert seen[0] > 0.1  # what was kept is not done again
     second.forget()
@@ -296,9 +310,9 @@ def test_other_data_or_options_take_nothing_that_was_kept(tmp_path):
         {"engine": "descent"},
     ]
     for options in [*variants, *variants]:
-        found = scoring.score_on(bench, sample_asia(), n_threads=1, **options)
+        found = score_on(bench, sample_asia(), n_threads=1, **options)
         assert same(found, score_parent_sets(sample_asia(), **options))
-    found = scoring.score_on(bench, sample_asia(seed=9), n_threads=1)
+    found = score_on(bench, sample_asia(seed=9), n_threads=1)
     assert same(found, score_parent_sets(sample_asia(seed=9)))
     bench.forget()
 
@@ -307,19 +321,19 @@ def test_other_data_or_options_take_nothing_that_was_kept(tmp_path):
 def test_scoring_in_pieces_can_be_stopped(tmp_path, executor):
     bench = Workbench(ThreadPoolExecutor(1) if executor else None, folder=tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        scoring.score_on(bench, sample_asia(), n_threads=1, progress=lambda fraction: False)
+        score_on(bench, sample_asia(), n_threads=1, progress=lambda fraction: False)
     bench.forget()
 
 
 def test_a_deadline_that_passes_in_a_worker_is_the_time_limit_and_no_interruption():
     bench = Workbench(ThreadPoolExecutor(1))
     with pytest.raises(TimeLimitError, match="time limit was reached while parent sets were scored"):
-        scoring.score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+        score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
 
 
 def test_in_threads_of_this_process_the_watch_is_the_only_clock(tmp_path):
     bench = Workbench(folder=tmp_path / "checkpoint")
-    table = scoring.score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+    table = score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
     assert table.n_candidates == score_parent_sets(sample_asia()).n_candidates
     bench.forget()
 
@@ -396,7 +410,7 @@ def test_of_a_score_without_a_version_nothing_is_kept(tmp_path):
     for score, is_kept in ((Changing(), False), (PairCosts(), True)):
         bench = Workbench(folder=tmp_path / str(is_kept))
         bench.seconds_before_keeping = 0.0
-        scoring.score_on(bench, sample_asia(), score=score, max_parents=2, n_threads=1)
+        score_on(bench, sample_asia(), score=score, max_parents=2, n_threads=1)
         assert bench.was_begun is is_kept
         bench.close()
 

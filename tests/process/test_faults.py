@@ -22,6 +22,7 @@ from credibn._base import atomic
 from credibn._run import Workbench
 from credibn.cli.app import app
 from credibn.examples import sample_asia
+from credibn.learning.all_credible import find_credible_set
 
 SETS_OF_ASIA = 9
 """Networks within a Bayes factor of 3."""
@@ -205,8 +206,8 @@ def test_a_report_that_cannot_be_written_does_not_cost_the_result(tmp_path, asia
 def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path, asia, monkeypatch):
     out = tmp_path / "out"
 
-    def learn_and_remove(**options):
-        found = learn(**options)
+    def learn_and_remove(run):
+        found = find_credible_set(run)
         shutil.rmtree(out)
         return found
 

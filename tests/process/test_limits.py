@@ -345,7 +345,7 @@ def test_a_local_score_is_stopped_between_sets():
         score_parent_sets(
             np.random.default_rng(0).integers(0, 2, (9, 9)),
             score=Slow(),
-            progress=lambda fraction: next(calls) < 12,
+            progress=lambda stage, fraction: next(calls) < 12,
         )
     assert next(calls) == 13, "256 sets of each node take five looks, one for each 64"
 

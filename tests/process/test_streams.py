@@ -100,6 +100,7 @@ def test_results_and_mistakes_do_not_need_standard_error(folder):
 def test_python_without_a_stream(monkeypatch, name):
     monkeypatch.setattr(sys, name, None)
     assert table_text(("a",), [("1",)]) == "a\n1"
+    assert table_text(("name", "rows"), [("a", "10"), ("b", "7")], right=(1,)) == "name  rows\na       10\nb        7"
     with stage_bars() as bar:
         assert bar is None
 

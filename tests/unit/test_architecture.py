@@ -11,6 +11,7 @@ PACKAGE = Path(credibn.__file__).parent
 STAGES = {
     "errors": 0,
     "_base": 1,
+    "options": 2,
     "_run": 3,
     "data": 4,
     "scores": 5,
@@ -83,7 +84,7 @@ def test_few_stages_know_the_compiled_core(path):
         assert not [name for name, _ in imports(path) if name.startswith("credibn._core")]
 
 
-def test_the_paper_s_experiments_use_public_names_and_four_internal_modules():
+def test_the_paper_s_experiments_use_public_names_and_five_internal_modules():
     paper = PACKAGE.parents[1] / "paper"
     names = {name for path in paper.rglob("*.py") for name, _ in imports(path) if name.startswith("credibn.")}
     internal = {name for name in names if name.removeprefix("credibn.") not in (*credibn.__all__, "errors")}
@@ -91,6 +92,7 @@ def test_the_paper_s_experiments_use_public_names_and_four_internal_modules():
         "credibn._base.atomic",
         "credibn.credible.structures",
         "credibn.graphs",
+        "credibn.options",
         "credibn.report.figures",
     }
     assert not [path for path in MODULES for name, _ in imports(path) if name.split(".")[0] == "paper"]

@@ -99,7 +99,9 @@ def test_edges_as_a_table(folder, found):
 def test_edges_of_independent_variables(tmp_path):
     values = np.random.default_rng(0).integers(0, 2, (400, 2))
     learn(values, epsilon=0).save(tmp_path / "none.credibn")
-    assert succeed("edges", tmp_path / "none.credibn") == "no pair of variables is joined so probably\n"
+    assert (
+        succeed("edges", tmp_path / "none.credibn") == "no pair of variables is joined with at least this probability\n"
+    )
     assert json.loads(succeed("edges", tmp_path / "none.credibn", "--json"))["pairs"] == []
     assert succeed("edges", tmp_path / "none.credibn", "--format", "csv").startswith("first,second,")
 
@@ -466,6 +468,7 @@ def test_probabilities_are_never_rounded_to_certainty():
     assert terminal.probability_text(1 - 1e-6) == ">0.999"
     assert terminal.probability_text(1e-6) == "<0.001"
     assert terminal.probability_text(1 - 1e-15) == "1"
+    assert [terminal.probability_text(value) for value in (0.0, 0.25, 1.0)] == ["0", "0.250", "1"]
 
 
 # Text of others.

@@ -596,12 +596,12 @@ class TestOptions:
             ({"continuous": ["agee"], "columns": "mixed"}, "continuous names 'agee', .* did you mean 'age'?"),
             ({"state_names": {"six": ["f"]}}, "state_names names 'six', .* did you mean 'sex'?"),
             ({"discretise": {"zzz": "mean"}}, "discretise names 'zzz', .* known names: 'age', 'sex', 'n'"),
-            ({"columns": "numeric"}, "columns is 'numeric': choose one of 'discrete', 'continuous', 'mixed'"),
-            ({"missing": "ignore"}, "missing is 'ignore': choose one of 'error', 'drop', 'state'"),
-            ({"max_states": 0}, "max_states is 0: give a whole number from 1 to 65,535"),
+            ({"columns": "numeric"}, "columns is 'numeric'; choose 'discrete', 'continuous' or 'mixed'"),
+            ({"missing": "ignore"}, "missing is 'ignore'; choose 'error', 'drop' or 'state'"),
+            ({"max_states": 0}, "max_states is 0; give a whole number from 1 to 65,535"),
             ({"max_states": 70_000}, "max_states is 70000"),
             ({"max_states": 2.5}, "max_states is 2.5"),
-            ({"weights": 3}, "weights is 3: give the name"),
+            ({"weights": 3}, "weights is 3; give the name"),
             ({"continuous": ["age"]}, "columns='discrete': pass columns='mixed'"),
             ({"columns": "continuous", "discretise": "mean"}, "while columns='continuous'"),
             (
@@ -609,7 +609,7 @@ class TestOptions:
                 "column 'age' is in both continuous and discretise: keep it in one",
             ),
             ({"weights": "n", "state_names": {"n": [1, 2]}}, "column 'n' is in both weights and state_names"),
-            ({"discretise": {"age": "halves"}}, r"discretise\['age'\]: 'halves' is not a way to make bins"),
+            ({"discretise": {"age": "halves"}}, r"discretise of 'age': 'halves' is not a way to make bins"),
         ],
     )
     def test_are_checked(self, options, message):

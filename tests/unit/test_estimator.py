@@ -136,7 +136,7 @@ def same_sets(a, b):
             {"forbidden_edges": ["smoke->bronc"], "required_edges": [("bronc", "dysp")]},
             {"forbidden_edges": [("smoke", "bronc")], "required_edges": ["bronc->dysp"]},
         ),
-        ({"temporal_order": [["smoke"], ["bronc", "dysp"]]}, {"tiers": [["smoke"], ["bronc", "dysp"]]}),
+        ({"tiers": [["smoke"], ["bronc", "dysp"]]}, {"tiers": [["smoke"], ["bronc", "dysp"]]}),
         ({"state_names": {"smoke": ["yes", "no", "?"]}}, {"state_names": {"smoke": ["yes", "no", "?"]}}),
         ({"score": "bdeu", "equivalent_sample_size": 2.0}, {"score": "bdeu", "equivalent_sample_size": 2.0}),
         ({"time_limit": 100.0, "show_progress": True}, {}),

@@ -26,7 +26,7 @@ def file_path(path: object) -> Path:
 def whole_number(name: str, value: object, least: int) -> int:
     """Return an option that must be a whole number; True and False are none."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OptionError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+        raise OptionError.refusing(name, value, f"it must be a whole number, {least} or more")
     return int(value)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from math import isfinite
 from typing import IO
 
 from credibn._run.tally import Tally
 
-__all__ = ["STAGE_TITLES", "StageBar", "is_terminal", "progress_bar", "stage_bars", "tally_text"]
+__all__ = ["STAGE_TITLES", "StageBar", "is_terminal", "stage_bars", "tally_text"]
 
 STAGE_TITLES = {
     "score": "scoring",
@@ -33,13 +32,6 @@ def is_terminal(stream: IO[str] | None) -> bool:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
         return False
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """Give a function that shows the fraction done once the work is long; None where nobody is watching."""
-    with stage_bars({title: title}) as show:
-        yield None if show is None else partial(show, title)
 
 
 @contextmanager

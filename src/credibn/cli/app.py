@@ -16,51 +16,39 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import asdict
-from enum import StrEnum
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pyarrow.csv
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from credibn._base.atomic import replacing, unwritable
 from credibn._base.text import printable
 from credibn._run.memory import explaining_shortage
-from credibn._run.progress import progress_bar
+from credibn._run.progress import stage_bars
 from credibn.cli.convert import ScoreFormat, convert
 from credibn.cli.learn import kbest, learn
 from credibn.cli.models import fit, predict, sample
 from credibn.cli.options import (
     AsJsonOption,
-    BayesFactorOption,
-    Columns,
-    ContinuousOption,
-    DiscretiseOption,
-    EdgePenaltyOption,
-    EpsilonOption,
-    ForbidOption,
-    MaxParentsOption,
+    DataArgument,
+    EpsilonFlags,
     MaxStatesOption,
-    Missing,
     MissingOption,
-    RequireOption,
-    SampleSizeOption,
-    ScoreName,
-    ScoreOption,
-    SourceOption,
-    ThreadsOption,
-    TiersOption,
-    WeightsOption,
-    columns_of,
-    parent_limits,
-    read,
+    ReadFlags,
+    ScoreFlags,
+    ThreadFlags,
+    grouped,
+    output,
 )
 from credibn.cli.posterior import posterior
 from credibn.cli.results import edges, report
 from credibn.cli.text import (
+    Words,
+    flags_of,
     print_costs,
     print_error,
     print_estimate,
@@ -69,50 +57,28 @@ from credibn.cli.text import (
     warnings_as_lines,
 )
 from credibn.data import Dataset, read_data
-from credibn.data.states import MAX_STATES
 from credibn.errors import CredibnError, OptionError, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
+from credibn.options import MAX_STATES, Columns, Limits, resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
-from credibn.scores import (
-    EdgePenalty,
-    ScoreTable,
-    estimate_scoring,
-    read_tiers,
-    score_parent_sets,
-    write_scores,
-)
-from credibn.scores.epsilon import resolve_epsilon
+from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
 from credibn_command.streams import NOT_WRITTEN, need_output
 
-__all__ = ["app", "main"]
 
-
-class Engine(StrEnum):
-    """The engines of the scoring stage; the answer is the same."""
-
-    AUTO = "auto"
-    TABLE = "table"
-    DESCENT = "descent"
-
-
-class Example(StrEnum):
-    """The data that the demonstration can use."""
-
-    ASIA = "asia"
-    TIC_TAC_TOE = "tic-tac-toe"
-
-
-class _Shell(TyperGroup):
-    """Every command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
+class _Command(TyperCommand):
+    """A command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
 
     def invoke(self, ctx: Any) -> Any:
+        writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))
+        need_output(bool(ctx.params.get("as_json")) or not writes_files)
+        words = flags_of(ctx)
         try:
-            with warnings_as_lines(), explaining_shortage():
+            with warnings_as_lines(words), explaining_shortage():
                 return super().invoke(ctx)
         except CredibnError as error:
-            print_error(error)
+            print_error(error, words)
             raise typer.Exit(_status(error)) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)
@@ -125,18 +91,8 @@ def _status(error: CredibnError) -> int:
     return 3 if isinstance(error, TimeLimitError) else 2
 
 
-class _Command(TyperCommand):
-    """A command whose standard output is a result, unless files have all of it."""
-
-    def invoke(self, ctx: Any) -> Any:
-        writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))
-        need_output(bool(ctx.params.get("as_json")) or not writes_files)
-        return super().invoke(ctx)
-
-
 app = typer.Typer(
     name="credibn",
-    cls=_Shell,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Every Bayesian network structure that your data cannot rule out.",
@@ -148,13 +104,23 @@ app = typer.Typer(
 for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert):
     app.command(cls=_Command)(_command)
 
-_Engine = Annotated[Engine, typer.Option(help="How to score; the answer is the same.")]
-_Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores."),
+_Engine = Annotated[
+    Literal["auto", "table", "descent"],
+    typer.Option(help="How to score; the answer is the same.", rich_help_panel="Score"),
 ]
-_Estimate = Annotated[bool, typer.Option("--estimate", help="Predict work and memory; do not score.")]
-_Format = Annotated[ScoreFormat | None, typer.Option(help="By default the ending of the file's name.")]
+_Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores.")]
+_Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; do not score.")]
+_Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
+_Columns = Annotated[Columns, typer.Option(help="How to read the columns.", rich_help_panel="Data")]
+Example = Literal["asia", "tic-tac-toe"]
+
+
+@dataclass(frozen=True)
+class _DescribeFlags(ReadFlags):
+    """How a table is read that is only described: nothing is refused."""
+
+    missing: MissingOption = "state"
+    max_states: MaxStatesOption = MAX_STATES
 
 
 def _version(is_asked: bool) -> None:
@@ -174,24 +140,14 @@ def _credibn(
 
 
 @app.command(cls=_Command)
+@grouped
 def score(
-    data: SourceOption,
-    score: ScoreOption = ScoreName.BIC,
-    bayes_factor: BayesFactorOption = None,
-    epsilon: EpsilonOption = None,
-    ess: SampleSizeOption = None,
-    max_parents: MaxParentsOption = None,
-    forbid: ForbidOption = None,
-    require: RequireOption = None,
-    tiers: TiersOption = None,
-    edge_penalty: EdgePenaltyOption = None,
-    engine: _Engine = Engine.AUTO,
-    threads: ThreadsOption = None,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
+    data: DataArgument,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    gap: EpsilonFlags,
+    limits: ThreadFlags,
+    engine: _Engine = "auto",
     out: _Out = None,
     format: _Format = None,
     estimate: _Estimate = False,
@@ -199,31 +155,21 @@ def score(
 ) -> None:
     """Score every candidate parent set that a credible network could use."""
     started = time.perf_counter()
-    gap = resolve_epsilon(bayes_factor, epsilon)
-    columns = columns_of(score, continuous)
-    prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
-    layers = None if tiers is None else read_tiers(tiers)
-    dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
+    threads, epsilon = Limits(n_threads=limits.n_threads).threads, resolve_epsilon(gap.bayes_factor, gap.epsilon)
+    options, columns = scoring.options(), reading.columns_for(scoring.score)
+    dataset = reading.read(data, columns)
+    options = replace(options, max_parents=scoring.parent_limits(dataset.names))
     seconds = {"read": time.perf_counter() - started}
-    options: dict[str, Any] = {
-        "score": score.value,
-        "epsilon": gap,
-        "equivalent_sample_size": ess,
-        "forbidden_edges": forbid,
-        "required_edges": require,
-        "tiers": layers,
-        "max_parents": parent_limits(max_parents, dataset.names),
-        "prior": prior,
-        "engine": engine.value,
-    }
     if estimate:
-        print_estimate(estimate_scoring(dataset, **options), as_json)
+        print_estimate(estimate_scoring(dataset, **options.as_dict(), epsilon=epsilon, engine=engine), as_json)
         return
     if out is not None:
         _rehearse_writing(dataset.names, out, format)
     before = time.perf_counter()
-    with progress_bar("scoring") as progress:
-        table = score_parent_sets(dataset, **options, n_threads=threads, progress=progress)
+    with stage_bars() as progress:
+        table = score_parent_sets(
+            dataset, **options.as_dict(), epsilon=epsilon, engine=engine, n_threads=threads, progress=progress
+        )
     seconds["score"] = time.perf_counter() - before
     if out is not None:
         write_scores(table, out, format=format)
@@ -232,19 +178,17 @@ def score(
 
 
 @app.command("data", cls=_Command)
+@grouped
 def describe(
-    data: SourceOption,
-    columns: Annotated[Columns, typer.Option(help="How to read the columns.")] = Columns.MIXED,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.STATE,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = MAX_STATES,
+    context: typer.Context,
+    data: DataArgument,
+    reading: _DescribeFlags,
+    columns: _Columns = "mixed",
     as_json: AsJsonOption = False,
 ) -> None:
     """Describe a file: rows, the states, missing values or range of each column, and what learning would take."""
-    dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
-    costs = _predicted_costs(dataset)
+    dataset = reading.read(data, columns)
+    costs = _predicted_costs(dataset, str if as_json else flags_of(context))
     if as_json:
         typer.echo(json.dumps({**asdict(dataset.describe()), "predicted": costs}, default=str))
     else:
@@ -252,34 +196,34 @@ def describe(
         print_costs(costs)
 
 
-def _predicted_costs(dataset: Dataset) -> dict[str, Any]:
+def _predicted_costs(dataset: Dataset, words: Words) -> dict[str, Any]:
     """Return what scoring for a Bayes factor of 20, and summing over all networks, would take at most."""
-    score = ScoreName.CONDITIONAL_GAUSSIAN_BIC
+    score = "conditional-gaussian-bic"
     if all(dataset.is_discrete):
-        score = ScoreName.BIC
+        score = "bic"
     elif not any(dataset.is_discrete):
-        score = ScoreName.GAUSSIAN_BIC
-    costs: dict[str, Any] = {"score": score.value, "scoring": None, "scoring_refused": None, "posterior": None}
+        score = "gaussian-bic"
+    costs: dict[str, Any] = {"score": score, "scoring": None, "scoring_refused": None, "posterior": None}
     try:
-        scoring = estimate_scoring(dataset, score=score.value)
+        scoring = estimate_scoring(dataset, score=score)
         costs["scoring"] = asdict(scoring)
         if scoring.n_searched <= MOST_VARIABLES:
             costs["posterior"] = asdict(estimate_posterior(scoring.n_searched))
     except CredibnError as error:
-        costs["scoring_refused"] = str(error)
+        costs["scoring_refused"] = error.worded(words)
     return costs
 
 
 @app.command(cls=_Command)
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; made if need be.")],
-    example: Annotated[Example, typer.Option(help="Which data to make.")] = Example.ASIA,
+    out: Annotated[Path, output(metavar="DIR", help="Folder for the files; made if need be.")],
+    example: Annotated[Example, typer.Option(help="Which data to make.")] = "asia",
     as_json: AsJsonOption = False,
 ) -> None:
     """Make example data, find every credible network, write an HTML page; the last line is the page's path."""
-    rows = sample_asia() if example is Example.ASIA else tic_tac_toe()
+    rows = sample_asia() if example == "asia" else tic_tac_toe()
     folder = out.resolve()
-    paths = {ending: folder / f"{example.value}.{ending}" for ending in ("csv", "pss", "html")}
+    paths = {ending: folder / f"{example}.{ending}" for ending in ("csv", "pss", "html")}
     paths["credibn"] = folder / "result.credibn"
     try:
         out.mkdir(parents=True, exist_ok=True)

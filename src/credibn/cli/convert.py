@@ -1,7 +1,7 @@
-"""The command ``convert``: score files, networks and results into other formats of theirs.
+"""The command ``convert``: other formats for score files, networks and results.
 
-What a file is, its ending tells. A score file becomes another score file; a network another network file, or a drawing
-of its structure; of a result the scores are kept.
+The ending of a file says what it is. A score file becomes another score file; a network becomes another network file,
+or a drawing of its structure; a result becomes a file of its scores.
 """
 
 import json
@@ -19,8 +19,6 @@ from credibn.errors import OptionError
 from credibn.graphs.formats import to_dot, to_graphml
 from credibn.models import read_network, write_network
 from credibn.scores import read_scores, write_scores
-
-__all__ = ["ScoreFormat", "convert"]
 
 
 class ScoreFormat(StrEnum):
@@ -53,10 +51,10 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="Score file, network file or RESULT.")],
     destination: Annotated[Path, typer.Argument(metavar="TO", help="File to write.")],
     from_format: Annotated[
-        ScoreFormat | None, typer.Option("--from", help="Of a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--from", help="Format of FROM, a score file; by default its ending.")
     ] = None,
     to_format: Annotated[
-        ScoreFormat | None, typer.Option("--to", help="Of a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--to", help="Format of TO, a score file; by default its ending.")
     ] = None,
     as_json: AsJsonOption = False,
 ) -> None:
@@ -67,8 +65,8 @@ def convert(
     if (given, wanted) in _REMEDIES:
         what = {"scores": "a score file", "network": "a network", "result": "a result", "drawing": "a drawing"}
         raise OptionError(
-            f"{source} is {what[given]} and {destination} would be {what[wanted]}: one does not become the other. "
-            f"{_REMEDIES[given, wanted]}"
+            f"{source} is {what[given]} and {destination} would be {what[wanted]}: credibn cannot convert one into the "
+            f"other. {_REMEDIES[given, wanted]}"
         )
     if given == "drawing":
         raise OptionError(f"{source} is a drawing, which is written and never read; give a score file or a network")

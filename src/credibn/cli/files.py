@@ -23,29 +23,13 @@ from credibn.errors import FileFormatError, OptionError
 if TYPE_CHECKING:  # pandas takes a while to import: commands without a frame do not wait for it
     from pandas import DataFrame
 
-__all__ = [
-    "check_destination",
-    "check_table_destination",
-    "deliver",
-    "note_incomplete",
-    "open_result",
-    "plain_frame",
-    "write_text",
-]
-
 RESULT = "result.credibn"
 """The name of the credible set in the folder that ``learn --out`` writes."""
 _TABLES = {".csv": ",", ".tsv": "\t", ".parquet": None}
 
 
 def open_result(path: Path) -> CredibleSet:
-    """Return the credible set of a file, or of the folder that ``learn --out`` wrote.
-
-    Raises
-    ------
-    FileFormatError
-        When there is none, or something in it is wrong.
-    """
+    """Return the credible set of a file, or of the folder that ``learn --out`` wrote."""
     if os.path.isdir(path):
         if not os.path.isfile(path / RESULT):
             raise FileFormatError(
@@ -68,12 +52,7 @@ def note_incomplete(found: CredibleSet) -> None:
 
 
 def check_destination(out: Path) -> None:
-    """Refuse a file that cannot be written, before the work.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse a file that cannot be written, before the work."""
     if os.path.isdir(out):
         raise OptionError(f"{out} is a folder; give the name of a file in it")
     try:
@@ -110,18 +89,9 @@ def write_text(text: str, out: Path | None) -> None:
 def deliver(
     frame: "DataFrame", facts: Mapping[str, Any], out: Path | None, as_json: bool, is_data: bool = False
 ) -> None:
-    """Write a table to a file, or to standard output as CSV or within one JSON object.
+    """Write a table to a file, or to standard output as CSV or within one JSON object, beside the facts.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    facts : mapping
-        What the JSON object tells besides.
-    out : path, optional
-        A .csv, .tsv or .parquet file. Then the JSON object does not repeat the table.
-    as_json : bool
-    is_data : bool
-        Whether credibn reads such a table again: then CSV has each cell as it is, otherwise as `plain_cell` has it.
+    With `is_data`, credibn can read the table again: CSV has each cell as it is, and not as `plain_cell` shows it.
     """
     if out is not None:
         _write_table(frame, out, is_data)

@@ -12,8 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,214 +25,129 @@ from credibn._run.progress import stage_bars
 from credibn.cli.files import RESULT
 from credibn.cli.options import (
     AsJsonOption,
-    BayesFactorOption,
-    ContinuousOption,
-    DataArgument,
-    DiscretiseOption,
-    EdgePenaltyOption,
-    EpsilonOption,
-    ForbidOption,
-    MaxParentsOption,
-    MaxStatesOption,
-    MemoryLimitOption,
-    Missing,
-    MissingOption,
-    RequireOption,
-    SampleSizeOption,
-    ScoreName,
-    ScoreOption,
-    ScoresOption,
-    ThreadsOption,
-    TiersOption,
-    TimeLimitOption,
-    WeightsOption,
-    bytes_of,
-    scoring_source,
+    CountFlags,
+    GapFlags,
+    LimitFlags,
+    ReadFlags,
+    ScoreFlags,
+    SearchFlags,
+    SourceFlags,
+    grouped,
+    output,
     time_left,
 )
-from credibn.cli.text import holding_interrupts, learned_facts, print_error, print_learned, run_facts
+from credibn.cli.text import Words, flags_of, holding_interrupts, learned_facts, print_error, print_learned, run_facts
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.errors import CredibnError, OptionError
-from credibn.learning import k_best_classes, k_best_networks
-from credibn.learning import learn as find_credible_set
-from credibn.learning.runs import settle
+from credibn.learning.all_credible import find_credible_set
+from credibn.learning.k_best import find_k_best
+from credibn.learning.options import Kind
+from credibn.learning.runs import Run, settle, start
+from credibn.options import NO_OPTIONS, Limits, SearchOptions
 from credibn.report import write_learning_page
-from credibn.scores.scoring import resolve_threads
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
-
-__all__ = ["kbest", "learn"]
 
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
 _REPORT, _CHECKPOINT = "report.html", "checkpoint"
 _SECONDS_TO_WRITE, _MOST_TO_WRITE = 1.0, 0.2
-"""To write the files of a small result, and the share of a short limit that is kept for it at most."""
+"""To write the files of a small result, and the largest share of a short limit that is reserved for it."""
 _SECONDS_PER_ROW = 1e-6
 """To write a class to a file, to weigh it and to draw the curve of all: measured with two million of 20 variables."""
 
 
-class Unit(StrEnum):
-    """What is searched for."""
+@dataclass(frozen=True)
+class _OutputFlags:
+    """Where the result goes."""
 
-    AUTO = "auto"
-    CLASSES = "classes"
-    NETWORKS = "networks"
-
-
-_Ratio = Annotated[
-    float | None, typer.Option(metavar="R", help="Keep networks that cost at most this many times the optimum.")
-]
-_Unit = Annotated[Unit, typer.Option(help="Search by class, where possible, or list networks one by one.")]
-_ScoreEquivalent = Annotated[
-    bool, typer.Option("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
-]
-_Engine = Annotated[str, typer.Option(metavar="NAME", help="How to search; the answer is the same.")]
-_PosteriorShare = Annotated[
-    bool | None,
-    typer.Option(
-        "--posterior-share/--no-posterior-share",
-        help="Compute which share of the posterior of all networks these hold; by default where it is cheap.",
-    ),
-]
-_MaxNetworks = Annotated[int | None, typer.Option(metavar="M", help="Keep at most this many networks.")]
-_MaxClasses = Annotated[int | None, typer.Option(metavar="M", help="Keep this many classes, and ties with the last.")]
-_Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="DIR",
-        help="Folder for result.credibn, summary.json, run.json and report.html. A long run writes a checkpoint "
-        "there: after a kill or a time limit, run the same command to resume.",
-    ),
-]
+    out: Annotated[
+        Path | None,
+        output(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder for result.credibn, summary.json, run.json and report.html. A long run writes a checkpoint "
+            "there: after a kill or a time limit, run the same command to resume.",
+        ),
+    ] = None
+    as_json: AsJsonOption = False
 
 
+@dataclass(frozen=True)
+class _BestFlags:
+    """Which networks are the best."""
+
+    k: Annotated[int, typer.Option("-k", metavar="K", help="How many.", rich_help_panel="Search")] = 100
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The k best classes instead of networks.", rich_help_panel="Search")
+    ] = False
+
+
+@grouped
 def learn(
-    data: DataArgument = None,
-    scores: ScoresOption = None,
-    score: ScoreOption = ScoreName.BIC,
-    bayes_factor: BayesFactorOption = None,
-    epsilon: EpsilonOption = None,
-    ratio: _Ratio = None,
-    ess: SampleSizeOption = None,
-    max_parents: MaxParentsOption = None,
-    forbid: ForbidOption = None,
-    require: RequireOption = None,
-    tiers: TiersOption = None,
-    edge_penalty: EdgePenaltyOption = None,
-    max_networks: _MaxNetworks = None,
-    max_classes: _MaxClasses = None,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = None,
-    threads: ThreadsOption = None,
-    unit: _Unit = Unit.AUTO,
-    score_equivalent: _ScoreEquivalent = False,
-    engine: _Engine = "auto",
-    posterior_share: _PosteriorShare = None,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
-    out: _Out = None,
-    as_json: AsJsonOption = False,
+    context: typer.Context,
+    source: SourceFlags,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    gap: GapFlags,
+    search: SearchFlags,
+    counts: CountFlags,
+    limits: LimitFlags,
+    to: _OutputFlags,
 ) -> None:
     """Find every network within a Bayes factor of the best, by Markov equivalence class."""
-    started, before = start_time(), time.perf_counter()
-    source = scoring_source(
-        data,
-        scores,
-        score=score,
-        ess=ess,
-        max_parents=max_parents,
-        forbid=forbid,
-        require=require,
-        tiers=tiers,
-        edge_penalty=edge_penalty,
-        weights=weights,
-        missing=missing,
-        discretise=discretise,
-        continuous=continuous,
-        max_states=max_states,
-        time_limit=time_left(time_limit, started),
-    )
-    seconds = _seconds_to_search(time_limit, started, out)
-    searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    with _prepared_folder(out, threads) as bench:
-        reading = time.perf_counter() - before
-        with stage_bars() as progress:
-            found = find_credible_set(
-                **source,
-                **searching,
-                checkpoint=bench,
-                bayes_factor=bayes_factor,
-                epsilon=epsilon,
-                ratio=ratio,
-                max_networks=max_networks,
-                max_classes=max_classes,
-                progress=progress,
-            )
-        found = replace(found, settings={**found.settings, "time_limit": time_limit})
-        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+    wanted, allowed = search.options(gap), limits.options(counts)
+    _search(context, find_credible_set, source, reading, scoring, wanted, allowed, to)
 
 
+@grouped
 def kbest(
-    data: DataArgument = None,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="How many.")] = 100,
-    classes: Annotated[bool, typer.Option("--classes", help="The k best classes instead of networks.")] = False,
-    scores: ScoresOption = None,
-    score: ScoreOption = ScoreName.BIC,
-    ess: SampleSizeOption = None,
-    max_parents: MaxParentsOption = None,
-    forbid: ForbidOption = None,
-    require: RequireOption = None,
-    tiers: TiersOption = None,
-    edge_penalty: EdgePenaltyOption = None,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = None,
-    threads: ThreadsOption = None,
-    unit: _Unit = Unit.AUTO,
-    score_equivalent: _ScoreEquivalent = False,
-    engine: _Engine = "auto",
-    posterior_share: _PosteriorShare = None,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
-    out: _Out = None,
-    as_json: AsJsonOption = False,
+    context: typer.Context,
+    source: SourceFlags,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    best: _BestFlags,
+    search: SearchFlags,
+    limits: LimitFlags,
+    to: _OutputFlags,
 ) -> None:
     """Find the k best networks, or the k best Markov equivalence classes."""
+    k_best: tuple[int, Kind] = (best.k, "classes" if best.classes else "networks")
+    _search(context, find_k_best, source, reading, scoring, search.options(), limits.options(), to, k_best)
+
+
+def _search(
+    context: typer.Context,
+    find: Callable[[Run], CredibleSet],
+    source: SourceFlags,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    wanted: SearchOptions,
+    allowed: Limits,
+    to: _OutputFlags,
+    k_best: tuple[int, Kind] | None = None,
+) -> None:
+    """Read, search, write and print."""
     started, before = start_time(), time.perf_counter()
-    source = scoring_source(
-        data,
-        scores,
-        score=score,
-        ess=ess,
-        max_parents=max_parents,
-        forbid=forbid,
-        require=require,
-        tiers=tiers,
-        edge_penalty=edge_penalty,
-        weights=weights,
-        missing=missing,
-        discretise=discretise,
-        continuous=continuous,
-        max_states=max_states,
-        time_limit=time_left(time_limit, started),
-    )
-    seconds = _seconds_to_search(time_limit, started, out)
-    searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    with _prepared_folder(out, threads) as bench:
-        reading = time.perf_counter() - before
+    dataset, scored = source.read(reading, scoring, time_left(allowed.seconds, started))
+    with _prepared_folder(to.out, allowed.threads) as bench:
+        seconds_to_read = time.perf_counter() - before
         with stage_bars() as progress:
-            find = k_best_classes if classes else k_best_networks
-            found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
-        found = replace(found, settings={**found.settings, "time_limit": time_limit})
-        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+            run = start(
+                dataset,
+                source.scores,
+                NO_OPTIONS,
+                scored,
+                wanted,
+                allowed,
+                k_best=k_best,
+                checkpoint=bench,
+                progress=progress,
+                seconds=_seconds_to_search(allowed.seconds, started, to.out),
+            )
+            found = find(run)
+        _finish(found, dataset, seconds_to_read, started, allowed.seconds, to, bench, flags_of(context))
 
 
 def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
@@ -241,32 +155,11 @@ def _seconds_to_search(time_limit: float | None, started: float, out: Path | Non
     left = time_left(time_limit, started)
     if left is None or time_limit is None or out is None:
         return left
-    return max(left - min(_SECONDS_TO_WRITE, _MOST_TO_WRITE * time_limit), 1e-9) if time_limit > 0 else left
-
-
-def _searching(
-    time_limit: float | None,
-    memory_limit: str | None,
-    threads: int | None,
-    unit: Unit,
-    score_equivalent: bool,
-    engine: str,
-    posterior_share: bool | None,
-) -> dict[str, Any]:
-    """Return the options of the library that say how to search."""
-    return {
-        "time_limit": time_limit,
-        "memory_limit": bytes_of(memory_limit),
-        "n_threads": threads,
-        "unit": unit.value,
-        "score_equivalent": True if score_equivalent else None,
-        "engine": engine.replace("-", "_"),
-        "posterior_share": posterior_share,
-    }
+    return max(left - min(_SECONDS_TO_WRITE, _MOST_TO_WRITE * time_limit), 1e-9)
 
 
 @contextmanager
-def _prepared_folder(out: Path | None, threads: int | None) -> Iterator[Workbench | None]:
+def _prepared_folder(out: Path | None, threads: int) -> Iterator[Workbench | None]:
     """Make the folder and try to write to it: what would fail does so before the work.
 
     Gives the workbench that writes the checkpoint in it. After an error, the checkpoint is closed, and a line says
@@ -281,7 +174,7 @@ def _prepared_folder(out: Path | None, threads: int | None) -> Iterator[Workbenc
             pass
     except OSError as error:
         raise unwritable(out, error, "choose another folder", OptionError) from error
-    bench = Workbench(n_threads=resolve_threads(threads), folder=out / _CHECKPOINT)
+    bench = Workbench(n_threads=threads, folder=out / _CHECKPOINT)
     bench.seconds_per_row = _SECONDS_PER_ROW
     for left_by_a_kill in out.glob(".credibn-*.tmp"):
         left_by_a_kill.unlink(missing_ok=True)
@@ -306,12 +199,12 @@ def _finish(
     reading: float,
     started: float,
     time_limit: float | None,
-    out: Path | None,
+    to: _OutputFlags,
     bench: Workbench | None,
-    as_json: bool,
+    words: Words,
 ) -> None:
     """Write what was found, then print it, and end with the status that says whether it is complete."""
-    plain = replace(found, engine="", timings={}, statistics={})  # the same bytes for any run
+    out, plain = to.out, found.without_run()  # the same bytes for any run
     facts, is_written, has_report, is_interrupted = learned_facts(plain), True, False, False
     if out is not None:
         with holding_interrupts():  # what was found is worth more than a quick end
@@ -328,10 +221,10 @@ def _finish(
     elif bench is not None:
         bench.close()  # what is done may yet serve
     with holding_interrupts():
-        if as_json:
+        if to.as_json:
             typer.echo(json.dumps({**facts, **_how_it_went(found, reading, started)}))
         else:
-            print_learned(plain)
+            print_learned(plain, words)
             if out is not None and is_written:
                 typer.echo(f"written to {printable(str(out))}")
         _print_notes(found, out, has_report, is_interrupted)

@@ -3,9 +3,8 @@
 import json
 import os
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,20 +12,15 @@ from credibn._base.text import printable
 from credibn.cli.files import check_destination, check_table_destination, deliver, note_incomplete, open_result
 from credibn.cli.options import (
     AsJsonOption,
-    Columns,
-    ContinuousOption,
-    DiscretiseOption,
-    MaxStatesOption,
-    Missing,
-    MissingOption,
+    DataArgument,
     PriorName,
     PriorOption,
+    ReadFlags,
     ResultArgument,
-    SourceOption,
+    TableFlags,
     TableOutOption,
-    WeightsOption,
-    columns_of_result,
-    read,
+    grouped,
+    output,
 )
 from credibn.credible import CredibleSet
 from credibn.data.new_rows import read_other_columns
@@ -38,15 +32,6 @@ from credibn.scores.constraints import position_of
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
     from pandas import DataFrame
-
-__all__ = ["fit", "predict", "sample"]
-
-
-class Method(StrEnum):
-    """How parameters are fitted."""
-
-    POSTERIOR_MEAN = "posterior-mean"
-    MAXIMUM_LIKELIHOOD = "maximum-likelihood"
 
 
 _Training = Annotated[
@@ -73,35 +58,34 @@ _Structure = Annotated[
         help="A RESULT, for its most probable class; a network file; or a model string such as '[A][B|A]'.",
     ),
 ]
-_Method = Annotated[Method, typer.Option(help="How parameters are fitted.")]
+_Method = Annotated[Literal["posterior-mean", "maximum-likelihood"], typer.Option(help="How parameters are fitted.")]
 _Size = Annotated[
     float | None,
-    typer.Option(metavar="A", help="Equivalent sample size of the prior; by default that of RESULT's score, or 1."),
+    typer.Option(
+        "--ess", metavar="A", help="Equivalent sample size of the prior; by default that of RESULT's score, or 1."
+    ),
 ]
 _Network = Annotated[Path, typer.Argument(metavar="NETWORK", help="Network file, such as .bif.")]
 _NetworkOut = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Network file to write, such as .bif or .xdsl.")
+    Path, output("--out", "-o", metavar="FILE", help="Network file to write, such as .bif or .xdsl.")
 ]
 _Rows = Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows.")]
 _Seed = Annotated[int, typer.Option(metavar="S", help="The same seed gives the same rows.")]
 
 
+@grouped
 def predict(
     result: ResultArgument,
     training: _Training,
     new: _New,
+    reading: ReadFlags,
     target: _Target = None,
     proba: _Proba = False,
     impute: _Impute = False,
     ignore_extra: _IgnoreExtra = False,
     allow_other_data: _OtherData = False,
     share: _Share = 0.99,
-    prior: PriorOption = PriorName.NETWORKS,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
+    prior: PriorOption = "networks",
     out: TableOutOption = None,
     as_json: AsJsonOption = False,
 ) -> None:
@@ -114,9 +98,8 @@ def predict(
     found = open_result(result)
     for name in target or []:
         position_of(found.names, name, "target")  # an unknown one is refused before the work
-    columns = columns_of_result(found, continuous)
-    dataset = read(training, columns, weights, missing, discretise, continuous, max_states)
-    model = average_models(found, dataset, share=share, prior=prior.value, allow_other_data=allow_other_data)
+    dataset = reading.read(training, reading.columns_of_result(found))
+    model = average_models(found, dataset, share=share, prior=prior, allow_other_data=allow_other_data)
     answer = _answer(model, new, target or [], proba, ignore_extra)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
     if not as_json:
@@ -133,6 +116,9 @@ def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, ign
     if not proba:
         predicted: Any = model.predict(new, targets, ignore_extra=ignore_extra)
         return predicted  # type: ignore[no-any-return]
+    for name in targets:
+        if model.states[model.names.index(name)] is None:
+            raise OptionError(f"target {name!r} is continuous and has no states: leave out --proba to get its mean")
     answer = model.predict_proba(new, targets, ignore_extra=ignore_extra)
     pairs: list[Any] = answer.columns.to_list()  # of a target and its state
     return answer.set_axis([f"{name}={'(missing)' if state is None else state}" for name, state in pairs], axis=1)
@@ -147,25 +133,23 @@ def _filled(model: AveragedModel, new: str, ignore_extra: bool) -> "DataFrame":
     return frame[[*names, *(name for name in model.names if name not in names)]]
 
 
+@grouped
 def fit(
-    data: SourceOption,
+    data: DataArgument,
     structure: _Structure,
+    reading: TableFlags,
     out: _NetworkOut,
-    method: _Method = Method.POSTERIOR_MEAN,
-    ess: _Size = None,
-    prior: PriorOption = PriorName.NETWORKS,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    max_states: MaxStatesOption = 100,
+    method: _Method = "posterior-mean",
+    equivalent_sample_size: _Size = None,
+    prior: PriorOption = "networks",
     as_json: AsJsonOption = False,
 ) -> None:
     """Fit the parameters of one network to a table of categories, and write it to a network file."""
     check_destination(out)
     graph, known_size = _structure(structure, prior)
-    dataset = read(data, Columns.DISCRETE, weights, missing, discretise, None, max_states)
-    size = known_size if ess is None else ess
-    network = fit_network(graph, dataset, method=method.value.replace("-", "_"), equivalent_sample_size=size)
+    dataset = reading.read(data, "discrete")
+    size = known_size if equivalent_sample_size is None else equivalent_sample_size
+    network = fit_network(graph, dataset, method=method.replace("-", "_"), equivalent_sample_size=size)
     write_network(network, out)
     if as_json:
         facts = {
@@ -188,12 +172,12 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
     path = Path(text)
     if os.path.isdir(path) or path.suffix.lower() == ".credibn":
         found = open_result(path)
-        if columns_of_result(found, None) is not Columns.DISCRETE:
+        if ReadFlags().columns_of_result(found) != "discrete":
             raise OptionError(
                 f"{path} was found with a score of numbers, and network files hold categories only; learn from a table "
                 "that is cut with --discretise"
             )
-        return found.most_probable_class(prior.value).representative, _sample_size(found)
+        return found.most_probable_class(prior).representative, _sample_size(found)
     if not os.path.exists(path) and not path.suffix:
         raise OptionError(
             f"{text!r} is no file and no model string; give a result, a network file, or a string such as '[A][B|A]'"
@@ -208,12 +192,12 @@ def _sample_size(found: CredibleSet) -> float:
 
 def sample(
     network: _Network,
-    rows: _Rows = 1000,
+    n_rows: _Rows = 1000,
     seed: _Seed = 0,
     out: TableOutOption = None,
     as_json: AsJsonOption = False,
 ) -> None:
     """Draw rows from a network file."""
     check_table_destination(out)
-    drawn = read_network(network).sample(rows, seed)
+    drawn = read_network(network).sample(n_rows, seed)
     deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json, is_data=True)

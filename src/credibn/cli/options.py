@@ -1,205 +1,344 @@
-"""The options that several commands share, and what their words mean."""
+"""The options that several commands share: each is defined once, in a group that commands take as one parameter.
 
+A field has the name of the library's option; its flag, its words and its place in ``--help`` stand beside it. The
+methods turn the words of the shell into the groups of `credibn.options`.
+"""
+
+import inspect
 import time
-from enum import StrEnum
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial, update_wrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from credibn.credible import CredibleSet
-from credibn.data import Dataset, read_data
+from credibn.data import Dataset
+from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
-from credibn.errors import OptionError
-from credibn.learning.options import resolve_bytes
+from credibn.errors import Option, OptionError, Phrase
+from credibn.options import (
+    Columns,
+    Limits,
+    Missing,
+    ReadOptions,
+    ScoreName,
+    ScoreOptions,
+    SearchOptions,
+    Unit,
+    resolve_bytes,
+)
 from credibn.scores import EdgePenalty, read_tiers
-
-__all__ = [
-    "AsJsonOption",
-    "BayesFactorOption",
-    "Columns",
-    "ContinuousOption",
-    "DataArgument",
-    "DiscretiseOption",
-    "EdgePenaltyOption",
-    "EpsilonOption",
-    "ForbidOption",
-    "MaxParentsOption",
-    "MaxStatesOption",
-    "MemoryLimitOption",
-    "Missing",
-    "MissingOption",
-    "PriorName",
-    "PriorOption",
-    "RequireOption",
-    "ResultArgument",
-    "SampleSizeOption",
-    "ScoreName",
-    "ScoreOption",
-    "ScoresOption",
-    "SourceOption",
-    "TableOutOption",
-    "ThreadsOption",
-    "TiersOption",
-    "TimeLimitOption",
-    "WeightsOption",
-    "bytes_of",
-    "columns_of",
-    "columns_of_result",
-    "parent_limits",
-    "read",
-    "scoring_source",
-    "time_left",
-]
+from credibn.scores.scoring import SCORES, resolve_score
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
 
+_data, _score, _search, _limit, output = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Score", "Search", "Limits", "Output")
+)
+PriorName = Literal["networks", "classes"]
 
-class ScoreName(StrEnum):
-    """The scores that have a name."""
-
-    BIC = "bic"
-    BDEU = "bdeu"
-    AIC = "aic"
-    GAUSSIAN_BIC = "gaussian-bic"
-    BGE = "bge"
-    CONDITIONAL_GAUSSIAN_BIC = "conditional-gaussian-bic"
-
-
-class Columns(StrEnum):
-    """What the columns of a table hold."""
-
-    DISCRETE = "discrete"
-    CONTINUOUS = "continuous"
-    MIXED = "mixed"
-
-
-class Missing(StrEnum):
-    """What to do with missing values."""
-
-    ERROR = "error"
-    DROP = "drop"
-    STATE = "state"
-
-
-class PriorName(StrEnum):
-    """What counts the same beforehand when a set is averaged."""
-
-    NETWORKS = "networks"
-    CLASSES = "classes"
-
-
-SourceOption = Annotated[
+DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several.")
 ]
-WeightsOption = Annotated[str | None, typer.Option(metavar="COL", help="Column that holds counts of rows.")]
-DiscretiseOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[COL=]RULE",
-        help="Cut numbers: equal_width:3, equal_frequency:4, mean, median, or points such as 18,65. "
-        "COL=RULE may be repeated; RULE alone cuts all columns of fractional numbers.",
-    ),
-]
-ContinuousOption = Annotated[
-    list[str] | None, typer.Option(metavar="COL", help="Column to read as numbers; may be repeated.")
-]
-ScoreOption = Annotated[ScoreName, typer.Option(help="Score of a network.")]
-BayesFactorOption = Annotated[
-    float | None,
-    typer.Option(metavar="B", help="Keep networks within this factor of the best, by default 20."),
-]
-EpsilonOption = Annotated[
-    float | None, typer.Option(metavar="E", help="The same as a gap in nats: ln of the Bayes factor.")
-]
-SampleSizeOption = Annotated[
-    float | None, typer.Option(metavar="A", help="Equivalent sample size of bdeu, by default 1.")
-]
-MaxParentsOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="[NAME=]K", help="Most parents, of all or of one; may be repeated."),
-]
-ForbidOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="A->B", help="Edge that no network has; may be repeated. Quote it."),
-]
-RequireOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="A->B", help="Edge that each network has; may be repeated. Quote it."),
-]
-TiersOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A tier a line, names separated by commas; no edge points up."),
-]
-EdgePenaltyOption = Annotated[float | None, typer.Option(metavar="X", help="Prior: each edge costs this many nats.")]
-ThreadsOption = Annotated[int | None, typer.Option(metavar="T", help="By default all cores.")]
-MissingOption = Annotated[Missing, typer.Option(help="What to do with missing values.")]
-MaxStatesOption = Annotated[int, typer.Option(metavar="K", help="Refuse columns with more categories.")]
-DataArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several."),
-]
-ScoresOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
-]
-TimeLimitOption = Annotated[float | None, typer.Option(metavar="S", help="Seconds for everything together.")]
-MemoryLimitOption = Annotated[
-    str | None,
-    typer.Option(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
-]
+MissingOption = Annotated[Missing, _data(help="What to do with missing values.")]
+MaxStatesOption = Annotated[int, _data(metavar="K", help="Refuse columns with more categories.")]
 ResultArgument = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
 ]
-PriorOption = Annotated[PriorName, typer.Option(help="What counts the same beforehand: every network, or every class.")]
+PriorOption = Annotated[
+    PriorName, typer.Option(help="What is equally probable beforehand: every network, or every class.")
+]
 TableOutOption = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Table to write: .csv, .tsv or .parquet; else CSV is printed."),
+    output("--out", "-o", metavar="FILE", help="Table to write: .csv, .tsv or .parquet; else CSV is printed."),
 ]
-AsJsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+AsJsonOption = Annotated[bool, output("--json", help="Print one JSON object on standard output.")]
 
 
-def columns_of(score: ScoreName, continuous: list[str] | None) -> Columns:
-    """Return how the columns are read for a score."""
-    if score in (ScoreName.GAUSSIAN_BIC, ScoreName.BGE):
-        return Columns.CONTINUOUS
-    if score is ScoreName.CONDITIONAL_GAUSSIAN_BIC:
-        return Columns.MIXED
-    if continuous:
-        raise OptionError(
-            f"--continuous {continuous[0]} was given with --score {score}, which takes categories only; "
-            "choose --score conditional-gaussian-bic, or cut the column with --discretise"
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command a parameter for each field of the groups that it takes."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        if not is_dataclass(parameter.annotation):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        group = groups[parameter.name] = parameter.annotation
+        types = get_type_hints(group, include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
+            )
+            for field in fields(group)
+        ]
+
+    def call(**words: Any) -> None:
+        made = {
+            name: group(**{field.name: words.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made, **words)
+
+    call = update_wrapper(call, command)
+    del call.__wrapped__  # its signature is another one
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
+
+
+@dataclass(frozen=True)
+class TableFlags:
+    """How a table of categories is read."""
+
+    weights: Annotated[str | None, _data(metavar="COL", help="Column that holds counts of rows.")] = None
+    missing: MissingOption = "error"
+    discretise: Annotated[
+        list[str] | None,
+        _data(
+            metavar="[COL=]RULE",
+            help="Cut numbers into bins: equal_width:3, equal_frequency:4, mean, median, or points such as 18,65. "
+            "COL=RULE may be repeated; RULE alone is for all columns of fractional numbers.",
+        ),
+    ] = None
+    max_states: MaxStatesOption = 100
+
+    def options(self, columns: Columns) -> ReadOptions:
+        """Return the options of the library."""
+        return ReadOptions(
+            columns=columns,
+            weights=self.weights,
+            missing=self.missing,
+            discretise=_cut_rules(self.discretise or []),
+            max_states=self.max_states,
+            continuous=getattr(self, "continuous", None) or None,
         )
-    return Columns.DISCRETE
+
+    def read(self, data: str, columns: Columns) -> Dataset:
+        """Read a table with columns of this kind."""
+        return read_table(data, self.options(columns))
 
 
-def columns_of_result(found: CredibleSet, continuous: list[str] | None) -> Columns:
-    """Return how the columns are read for the score that a result was found with."""
-    score = found.score_table.provenance.get("score")
-    if score in list(ScoreName):
-        return columns_of(ScoreName(str(score)), continuous)
-    return Columns.MIXED if continuous else Columns.DISCRETE
+@dataclass(frozen=True)
+class ReadFlags(TableFlags):
+    """How a table is read."""
+
+    continuous: Annotated[
+        list[str] | None, _data(metavar="COL", help="Column to read as numbers; may be repeated.")
+    ] = None
+
+    def columns_for(self, score: str) -> Columns:
+        """Return what columns a score takes; refuse numbers where it takes categories."""
+        columns: Columns = resolve_score(score, None).columns
+        if self.continuous and columns == "discrete":
+            raise OptionError(
+                f"--continuous {self.continuous[0]} was given with --score {score}, which takes categories only; "
+                "choose --score conditional-gaussian-bic, or cut the column with --discretise"
+            )
+        return columns
+
+    def columns_of_result(self, found: CredibleSet) -> Columns:
+        """Return how columns are read for the score that a result was found with."""
+        score = found.score_table.provenance.get("score")
+        if isinstance(score, str) and score in SCORES:
+            return self.columns_for(score)
+        return "mixed" if self.continuous else "discrete"
 
 
-def read(
-    data: str,
-    columns: Columns,
-    weights: str | None,
-    missing: Missing,
-    discretise: list[str] | None,
-    continuous: list[str] | None,
-    max_states: int,
-) -> Dataset:
-    """Read the table that the words of a command name."""
-    return read_data(
-        data,
-        columns=columns.value,
-        weights=weights,
-        missing=missing.value,
-        discretise=_cut_rules(discretise or []),
-        continuous=continuous or None,
-        max_states=max_states,
+@dataclass(frozen=True)
+class ScoreFlags:
+    """How networks are scored, and which are allowed."""
+
+    score: Annotated[
+        ScoreName,
+        _score(
+            metavar="NAME",
+            help="bic, bdeu, aic (categories), gaussian-bic, bge (numbers), or conditional-gaussian-bic (both).",
+        ),
+    ] = "bic"
+    equivalent_sample_size: Annotated[
+        float | None, _score("--ess", metavar="A", help="Equivalent sample size of bdeu; 1 by default.")
+    ] = None
+    max_parents: Annotated[
+        list[str] | None,
+        _score(metavar="[NAME=]K", help="Most parents of every variable, or of NAME; may be repeated."),
+    ] = None
+    forbidden_edges: Annotated[
+        list[str] | None,
+        _score("--forbid", metavar="A->B", help="Edge that no network has; may be repeated. Quote it."),
+    ] = None
+    required_edges: Annotated[
+        list[str] | None,
+        _score("--require", metavar="A->B", help="Edge that each network has; may be repeated. Quote it."),
+    ] = None
+    tiers: Annotated[
+        Path | None,
+        _score(metavar="FILE", help="One tier a line, names separated by commas; no edge points to an earlier line."),
+    ] = None
+    edge_penalty: Annotated[float | None, _score(metavar="X", help="Prior: each edge costs this many nats.")] = None
+
+    def options(self) -> ScoreOptions:
+        """Return the options of the library, as far as they need no table; reads the file of tiers."""
+        return ScoreOptions(
+            score=self.score,
+            equivalent_sample_size=self.equivalent_sample_size,
+            forbidden_edges=self.forbidden_edges,
+            required_edges=self.required_edges,
+            tiers=None if self.tiers is None else read_tiers(self.tiers),
+            prior=None if self.edge_penalty is None else EdgePenalty(self.edge_penalty),
+        )
+
+    def parent_limits(self, names: tuple[str, ...]) -> dict[str, int] | None:
+        """Return the limits of ``--max-parents``: a number alone is for all variables that are not named."""
+        if not self.max_parents:
+            return None
+        limits: dict[str, int] = {}
+        for name, _, number in (spec.rpartition("=") for spec in self.max_parents):
+            if name in limits:
+                raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
+            if not number.isdecimal() or len(number) > _COUNT_DIGITS:
+                raise OptionError(f"--max-parents has {number!r:.60}; give a whole number, or NAME=K for one variable")
+            limits[name] = int(number)
+        if "" in limits:
+            limits = dict.fromkeys(names, limits.pop("")) | limits
+        return limits
+
+
+@dataclass(frozen=True)
+class SourceFlags:
+    """Where scores come from: a table, or finished scores."""
+
+    data: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several.")
+    ] = None
+    scores: Annotated[
+        Path | None, _data(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
+    ] = None
+
+    def read(
+        self, reading: ReadFlags, scoring: ScoreFlags, seconds: float | None = None
+    ) -> tuple[Dataset | None, ScoreOptions]:
+        """Read the table, in at most `seconds`, and return it with the way it is scored; no table beside scores."""
+        if (self.data is None) is (self.scores is None):
+            given = "neither" if self.data is None else "both"
+            raise OptionError(f"give either DATA or --scores FILE; {given} was given")
+        if self.data is None:
+            changed = [Option(name) for name in (*_given(scoring), *_given(reading))]
+            if changed:
+                listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
+                raise OptionError("{} cannot change the finished scores of {}; leave it out", listed, Option("scores"))
+            return None, ScoreOptions()
+        options, columns = scoring.options(), reading.columns_for(scoring.score)
+        with nullcontext() if seconds is None else reading_until(time.monotonic() + seconds):
+            dataset = reading.read(self.data, columns)
+        return dataset, replace(options, max_parents=scoring.parent_limits(dataset.names))
+
+
+@dataclass(frozen=True)
+class EpsilonFlags:
+    """How much worse than the best a network may score."""
+
+    bayes_factor: Annotated[
+        float | None, _search(metavar="B", help="Keep networks within this factor of the best; 20 by default.")
+    ] = None
+    epsilon: Annotated[
+        float | None, _search(metavar="E", help="The same as a gap in nats: ln of the Bayes factor.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class GapFlags(EpsilonFlags):
+    """The same, also by a ratio of costs."""
+
+    ratio: Annotated[
+        float | None, _search(metavar="R", help="Keep networks that cost at most this many times the optimum.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class SearchFlags:
+    """How networks are searched for."""
+
+    unit: Annotated[Unit, _search(help="Search by class, where possible, or list networks one by one.")] = "auto"
+    score_equivalent: Annotated[
+        bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
+    ] = False
+    engine: Annotated[str, _search(metavar="NAME", help="How to search; the answer is the same.")] = "auto"
+    posterior_share: Annotated[
+        bool | None,
+        _search(
+            "--posterior-share/--no-posterior-share",
+            help="Compute which share of the posterior of all networks these hold; by default where it is cheap.",
+        ),
+    ] = None
+
+    def options(self, gap: GapFlags | None = None) -> SearchOptions:
+        """Return the options of the library."""
+        gap = GapFlags() if gap is None else gap
+        return SearchOptions(
+            bayes_factor=gap.bayes_factor,
+            epsilon=gap.epsilon,
+            ratio=gap.ratio,
+            score_equivalent=True if self.score_equivalent else None,
+            unit=self.unit,
+            engine=self.engine.replace("-", "_"),
+            posterior_share=self.posterior_share,
+        )
+
+
+@dataclass(frozen=True)
+class CountFlags:
+    """How much of the answer is wanted."""
+
+    max_networks: Annotated[int | None, _limit(metavar="M", help="Keep at most this many networks.")] = None
+    max_classes: Annotated[int | None, _limit(metavar="M", help="Keep this many classes, and ties with the last.")] = (
+        None
     )
+
+
+@dataclass(frozen=True)
+class ThreadFlags:
+    """How many threads work."""
+
+    n_threads: Annotated[
+        int | None, _limit("--threads", metavar="T", help="Number of threads; all cores by default.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class LimitFlags(ThreadFlags):
+    """What a run may take."""
+
+    time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for everything together.")] = None
+    memory_limit: Annotated[
+        str | None,
+        _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
+    ] = None
+
+    def options(self, counts: CountFlags | None = None) -> Limits:
+        """Return the options of the library; here a memory limit without a unit is in GiB."""
+        counts = CountFlags() if counts is None else counts
+        return Limits(
+            max_networks=counts.max_networks,
+            max_classes=counts.max_classes,
+            time_limit=self.time_limit,
+            memory_limit=resolve_bytes(self.memory_limit, unit="G"),
+            n_threads=self.n_threads,
+        )
+
+
+def time_left(time_limit: float | None, started: float) -> float | None:
+    """Return what is left of ``--time-limit``: the time for reading is part of it."""
+    return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 1e-9)
+
+
+def _given(group: Any) -> list[str]:
+    """Return the options of a group that differ from their default."""
+    return [field.name for field in fields(group) if getattr(group, field.name) != field.default]
 
 
 def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[float] | None:
@@ -222,87 +361,3 @@ def _cut_rule(text: str) -> str | list[float]:
         return [float(point) for point in text.split(",")]
     except ValueError:
         return text
-
-
-def parent_limits(specs: list[str] | None, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the limits of ``--max-parents``: a number alone holds for all variables that are not named."""
-    if not specs:
-        return None
-    limits: dict[str, int] = {}
-    for name, _, number in (spec.rpartition("=") for spec in specs):
-        if name in limits:
-            raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
-        if not number.isdecimal() or len(number) > _COUNT_DIGITS:
-            raise OptionError(f"--max-parents has {number!r:.60}; give a whole number, or NAME=K for one variable")
-        limits[name] = int(number)
-    if "" in limits:
-        limits = dict.fromkeys(names, limits.pop("")) | limits
-    return limits
-
-
-def bytes_of(memory_limit: str | None) -> int | None:
-    """Return the bytes of ``--memory-limit``: what Python takes, where a number alone is in GiB."""
-    return resolve_bytes(memory_limit, "--memory-limit", unit="G")
-
-
-def time_left(time_limit: float | None, started: float) -> float | None:
-    """Return what is left of ``--time-limit``: the time for reading is part of it."""
-    if time_limit is None or time_limit <= 0:
-        return time_limit
-    return max(time_limit - (time.perf_counter() - started), 1e-9)
-
-
-def scoring_source(
-    data: str | None,
-    scores: Path | None,
-    *,
-    score: ScoreName,
-    ess: float | None,
-    max_parents: list[str] | None,
-    forbid: list[str] | None,
-    require: list[str] | None,
-    tiers: Path | None,
-    edge_penalty: float | None,
-    weights: str | None,
-    missing: Missing,
-    discretise: list[str] | None,
-    continuous: list[str] | None,
-    max_states: int,
-    time_limit: float | None = None,
-) -> dict[str, Any]:
-    """Return the options of the library that say what is scored and searched; the table is read here, in time."""
-    if (data is None) is (scores is None):
-        raise OptionError(f"give either DATA or --scores FILE; {'neither' if data is None else 'both'} was given")
-    if scores is not None:
-        given = {
-            "--score": score is not ScoreName.BIC,
-            "--ess": ess is not None,
-            "--max-parents": max_parents,
-            "--forbid": forbid,
-            "--require": require,
-            "--tiers": tiers,
-            "--edge-penalty": edge_penalty is not None,
-            "--weights": weights,
-            "--missing": missing is not Missing.ERROR,
-            "--discretise": discretise,
-            "--continuous": continuous,
-        }
-        listed = [flag for flag, is_given in given.items() if is_given]
-        if listed:
-            raise OptionError(f"{', '.join(listed)} cannot change the finished scores of --scores; leave it out")
-        return {"scores": scores}
-    assert data is not None
-    prior = None if edge_penalty is None else EdgePenalty(edge_penalty)
-    layers = None if tiers is None else read_tiers(tiers)
-    with reading_until(time.monotonic() + time_limit if time_limit and time_limit > 0 else None):
-        dataset = read(data, columns_of(score, continuous), weights, missing, discretise, continuous, max_states)
-    return {
-        "data": dataset,
-        "score": score.value,
-        "equivalent_sample_size": ess,
-        "forbidden_edges": forbid,
-        "required_edges": require,
-        "tiers": layers,
-        "max_parents": parent_limits(max_parents, dataset.names),
-        "prior": prior,
-    }

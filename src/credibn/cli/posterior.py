@@ -7,94 +7,42 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from credibn._run.progress import stage_bars
-from credibn.cli.options import (
-    AsJsonOption,
-    ContinuousOption,
-    DataArgument,
-    DiscretiseOption,
-    EdgePenaltyOption,
-    ForbidOption,
-    MaxParentsOption,
-    MaxStatesOption,
-    MemoryLimitOption,
-    Missing,
-    MissingOption,
-    RequireOption,
-    SampleSizeOption,
-    ScoreName,
-    ScoreOption,
-    ScoresOption,
-    ThreadsOption,
-    TiersOption,
-    TimeLimitOption,
-    WeightsOption,
-    bytes_of,
-    scoring_source,
-    time_left,
-)
+from credibn.cli.options import AsJsonOption, LimitFlags, ReadFlags, ScoreFlags, SourceFlags, grouped, output, time_left
 from credibn.cli.text import pair_table
-from credibn.learning import exact_posterior
+from credibn.learning.all_networks import sum_over_networks
+from credibn.options import NO_OPTIONS
 from credibn.posterior import Posterior
 from credibn_command import start_time
 
 if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not wait for it
     from pandas import DataFrame
 
-__all__ = ["posterior"]
-
 _PAIRS_SHOWN = 30
-_Total = Annotated[bool, typer.Option("--total", help="Only the sum, no probabilities: a third of the work.")]
+_Total = Annotated[bool, output("--total", help="Only the sum, no probabilities: a third of the work.")]
 
 
+@grouped
 def posterior(
-    data: DataArgument = None,
-    scores: ScoresOption = None,
-    score: ScoreOption = ScoreName.BIC,
-    ess: SampleSizeOption = None,
-    max_parents: MaxParentsOption = None,
-    forbid: ForbidOption = None,
-    require: RequireOption = None,
-    tiers: TiersOption = None,
-    edge_penalty: EdgePenaltyOption = None,
+    source: SourceFlags,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    limits: LimitFlags,
     total: _Total = False,
-    time_limit: TimeLimitOption = None,
-    memory_limit: MemoryLimitOption = None,
-    threads: ThreadsOption = None,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Average over all networks there are, exactly, for up to 24 variables: the log mass, and each edge."""
-    started = start_time()
-    max_bytes = bytes_of(memory_limit)
-    source = scoring_source(
-        data,
-        scores,
-        score=score,
-        ess=ess,
-        max_parents=max_parents,
-        forbid=forbid,
-        require=require,
-        tiers=tiers,
-        edge_penalty=edge_penalty,
-        weights=weights,
-        missing=missing,
-        discretise=discretise,
-        continuous=continuous,
-        max_states=max_states,
-        time_limit=time_left(time_limit, started),
-    )
+    """Average over all networks, exactly, for up to 24 variables: the log mass, and each edge."""
+    started, allowed = start_time(), limits.options()
+    dataset, scored = source.read(reading, scoring, time_left(allowed.seconds, started))
     with stage_bars() as progress:
-        summed = exact_posterior(
-            **source,
+        summed = sum_over_networks(
+            dataset,
+            source.scores,
+            NO_OPTIONS,
+            scored,
+            allowed,
             marginals=not total,
-            time_limit=time_left(time_limit, started),
-            memory_limit=max_bytes,
-            n_threads=threads,
             progress=progress,
+            seconds=time_left(allowed.seconds, started),
         )
     pairs = None if total else _pairs(summed)
     if as_json:

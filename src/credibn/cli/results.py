@@ -1,4 +1,4 @@
-"""The commands that look into a result: ``edges`` and ``report``."""
+"""The commands that show a result: ``edges`` and ``report``."""
 
 import json
 from enum import StrEnum
@@ -9,20 +9,7 @@ import typer
 
 from credibn._base.text import printable
 from credibn.cli.files import check_destination, note_incomplete, open_result, plain_frame, write_text
-from credibn.cli.options import (
-    AsJsonOption,
-    ContinuousOption,
-    DiscretiseOption,
-    MaxStatesOption,
-    Missing,
-    MissingOption,
-    PriorName,
-    PriorOption,
-    ResultArgument,
-    WeightsOption,
-    columns_of_result,
-    read,
-)
+from credibn.cli.options import AsJsonOption, PriorName, PriorOption, ReadFlags, ResultArgument, grouped, output
 from credibn.cli.text import pair_table
 from credibn.credible import CredibleSet
 from credibn.errors import OptionError
@@ -31,8 +18,6 @@ from credibn.report import write_learning_page
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
-
-__all__ = ["edges", "report"]
 
 _USUAL_THRESHOLD = 0.5
 
@@ -72,21 +57,22 @@ _Threshold = Annotated[
         "joined with at least this probability, by default all.",
     ),
 ]
-_Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")
-]
-_Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")]
+_Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")]
+_Page = Annotated[Path, output("--out", "-o", metavar="FILE", help="HTML file to write.")]
 _Table = Annotated[
     str | None,
     typer.Option(
-        "--data", metavar="DATA", help="The table that was searched: with it the page describes the variables too."
+        "--data",
+        metavar="DATA",
+        help="The table that was searched: with it the page describes the variables too.",
+        rich_help_panel="Data",
     ),
 ]
 
 
 def edges(
     result: ResultArgument,
-    prior: PriorOption = PriorName.NETWORKS,
+    prior: PriorOption = "networks",
     format: _Format = None,
     threshold: _Threshold = None,
     out: _Out = None,
@@ -105,7 +91,7 @@ def edges(
         "n_classes": found.n_classes,
         "complete": found.complete,
         "posterior_share": found.posterior_share,
-        "prior": prior.value,
+        "prior": prior,
         "threshold": _USUAL_THRESHOLD if threshold is None and chosen in _GRAPHS else threshold,
         "format": chosen.value,
     }
@@ -132,20 +118,20 @@ def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict
     """Return pairs of variables, one a line or as JSON."""
     threshold = facts["threshold"] or 0.0
     if format is EdgeFormat.STRENGTH:
-        frame = found.edge_strengths(prior.value)
+        frame = found.edge_strengths(prior)
         return str(frame[frame["strength"] >= threshold].to_csv(index=False, lineterminator="\n"))  # names must match
-    frame = found.pair_probabilities(prior.value)
+    frame = found.pair_probabilities(prior)
     frame = frame[frame["absent"] <= 1 - threshold]
     if format is EdgeFormat.CSV:
         return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is EdgeFormat.JSON:
         return json.dumps({**facts, "pairs": frame.to_dict("records")})
-    return pair_table(frame) if len(frame) else "no pair of variables is joined so probably"
+    return pair_table(frame) if len(frame) else "no pair of variables is joined with at least this probability"
 
 
 def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float | None) -> str:
     """Return the edges of at least some probability as one graph."""
-    graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior.value)
+    graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior)
     if format is EdgeFormat.ADJACENCY:
         return str(adjacency_matrix(graph).to_csv(lineterminator="\n"))
     if format is EdgeFormat.GRAPHML:
@@ -155,15 +141,13 @@ def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: 
     return to_dot(graph)
 
 
+@grouped
 def report(
     result: ResultArgument,
-    out: _Page,
+    *,
     data: _Table = None,
-    weights: WeightsOption = None,
-    missing: MissingOption = Missing.ERROR,
-    discretise: DiscretiseOption = None,
-    continuous: ContinuousOption = None,
-    max_states: MaxStatesOption = 100,
+    reading: ReadFlags,
+    out: _Page,
     as_json: AsJsonOption = False,
 ) -> None:
     """Write the HTML page of a result."""
@@ -171,9 +155,8 @@ def report(
     found = open_result(result)
     dataset = None
     if data is not None:
-        columns = columns_of_result(found, continuous)
-        dataset = read(data, columns, weights, missing, discretise, continuous, max_states)
-    elif weights or discretise or continuous or missing is not Missing.ERROR:
+        dataset = reading.read(data, reading.columns_of_result(found))
+    elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")
     write_learning_page(found, out, dataset)
     if as_json:

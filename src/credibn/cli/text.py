@@ -1,14 +1,15 @@
 """What the command line shows: tables, warnings and errors in the shell's words."""
 
 import json
-import re
+import shlex
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.summary import ColumnSummary, DataSummary
-from credibn.errors import CredibnError, CredibnWarning
+from credibn.errors import CredibnError, CredibnWarning, Option
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
@@ -30,25 +31,10 @@ from credibn.scores import ScoreTable, ScoringEstimate
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
 
-__all__ = [
-    "holding_interrupts",
-    "in_shell_words",
-    "learned_facts",
-    "pair_table",
-    "print_costs",
-    "print_error",
-    "print_estimate",
-    "print_learned",
-    "print_result",
-    "print_summary",
-    "probability_text",
-    "run_facts",
-    "table_text",
-    "warnings_as_lines",
-]
-
+Words = Callable[[Option], str]
+"""How a message writes an option."""
 _ROUNDING = 1e-12
-"""Sums of probabilities may be so far from 0 and 1."""
+"""How far rounding may take a sum of probabilities from 0 or 1."""
 _STATES_SHOWN = 6
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 8
@@ -56,7 +42,7 @@ _EDGES_SHOWN = 8
 
 @contextmanager
 def holding_interrupts() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM have no effect on what is done inside, which must be short."""
+    """Ignore Ctrl-C and SIGTERM during what is done inside, which must be short."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -68,18 +54,41 @@ def holding_interrupts() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def print_error(error: CredibnError) -> None:
-    """Print an error as one line on standard error, or more where it has more, in the words of the shell."""
-    typer.echo(f"error: {printable(in_shell_words(str(error)), keep=chr(10))}", err=True)
+def flags_of(context: Any) -> Words:
+    """Return how the shell writes an option: by the flag of this command, else by that of another one."""
+    commands = [context.command, *context.find_root().command.commands.values()]
+    flags: dict[str, str] = {}
+    for parameter in (parameter for command in commands for parameter in command.params):
+        named = [word for word in parameter.opts if word.startswith("-")]
+        if named:
+            flags.setdefault(parameter.name, max(named, key=len))
+    return partial(flag_text, flags)
+
+
+def flag_text(flags: Mapping[str, str], option: Option) -> str:
+    """Return an option, and its value if it has one, as the shell takes them."""
+    if option.name not in flags:
+        return str(option)
+    flag, value = flags[option.name], option.value
+    if value is ... or value is True:
+        return flag
+    if isinstance(value, Mapping):
+        return " ".join(f"{flag} {shlex.quote(f'{name}={rule}')}" for name, rule in value.items())
+    return f"{flag} {shlex.quote(str(value))}"
+
+
+def print_error(error: CredibnError, words: Words = str) -> None:
+    """Print an error as one line on standard error, or more where it has more."""
+    typer.echo(f"error: {printable(error.worded(words), keep=chr(10))}", err=True)
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
+def warnings_as_lines(words: Words = str) -> Iterator[None]:
     """Show each CredibnWarning as one line on standard error."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, CredibnWarning):
-            typer.echo(f"warning: {printable(in_shell_words(str(message)))}", err=True)
+        if isinstance(message, CredibnWarning):
+            typer.echo(f"warning: {printable(message.worded(words))}", err=True)
         else:
             show_others(message, category, *where, **more)
 
@@ -88,61 +97,6 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", CredibnWarning)
         warnings.showwarning = show
         yield
-
-
-_FLAGS = {
-    "bayes_factor": "--bayes-factor",
-    "epsilon": "--epsilon",
-    "ratio": "--ratio",
-    "k": "-k",
-    "equivalent_sample_size": "--ess",
-    "max_parents": "--max-parents",
-    "forbidden_edges": "--forbid",
-    "required_edges": "--require",
-    "tiers": "--tiers",
-    "max_networks": "--max-networks",
-    "max_classes": "--max-classes",
-    "time_limit": "--time-limit",
-    "memory_limit": "--memory-limit",
-    "n_threads": "--threads",
-    "n_rows": "--rows",
-    "unit": "--unit",
-    "score_equivalent": "--score-equivalent",
-    "engine": "--engine",
-    "posterior_share": "--posterior-share",
-    "weights": "--weights",
-    "missing": "--missing",
-    "discretise": "--discretise",
-    "columns": "--columns",
-    "max_states": "--max-states",
-    "ignore_extra": "--ignore-extra",
-    "allow_other_data": "--allow-other-data",
-}
-"""What the shell calls the options of the library."""
-_ANY = "|".join(_FLAGS)
-_GIVEN = re.compile(rf"\b({_ANY})=(?!True)('?)([\w.+-]*\w)\2")
-_SWITCHED_ON = re.compile(rf"\b({_ANY})=True\b")
-_AT_THE_START = re.compile(rf"^({_ANY})(?= is |: )")
-_NO_ENGLISH_WORD = re.compile(rf"(?<![\w'\"/.-])({'|'.join(name for name in _FLAGS if '_' in name)})(?![\w'\"/-]|\.\w)")
-"""In quotes, or in a path, such a word is the user's own."""
-
-
-def in_shell_words(message: str) -> str:
-    """Name options as the command line does.
-
-    Examples
-    --------
-    >>> in_shell_words("12 values are missing: pass missing='drop'")
-    '12 values are missing: pass --missing drop'
-    >>> in_shell_words("unknown variable in forbidden_edges 'max_parents'")
-    "unknown variable in --forbid 'max_parents'"
-    """
-    message = re.sub(r"discretise=\{'(.*?)': '(.*?)'\}", r"--discretise '\1=\2'", message)
-    message = message.replace("use predict for its mean", "leave out --proba to get its mean")
-    message = message.replace("bayes_factor or epsilon", "--bayes-factor or --epsilon")
-    for pattern in (_GIVEN, _SWITCHED_ON, _AT_THE_START, _NO_ENGLISH_WORD):
-        message = pattern.sub(lambda found: _FLAGS[found[1]] + (f" {found[3]}" if found.re is _GIVEN else ""), message)
-    return message.replace(" or format=", " or --format")
 
 
 def print_result(
@@ -212,9 +166,9 @@ def _peak_memory_mb() -> float | None:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
-def print_learned(credible: CredibleSet) -> None:
+def print_learned(credible: CredibleSet, words: Words = str) -> None:
     """Print what a search found: a few sentences, and the best classes."""
-    typer.echo(credible.summary().replace("posterior_share=True", "--posterior-share"))
+    typer.echo(credible.worded_summary(words))
     rows = [
         (f"{found.score:,.6f}", f"{found.size:,}", f"{100 * found.weight:.2f} %", _edges(found.cpdag))
         for found in credible.classes()[:_CLASSES_SHOWN]
@@ -227,13 +181,7 @@ def print_learned(credible: CredibleSet) -> None:
 
 
 def pair_table(frame: "DataFrame") -> str:
-    """Return the probability of each alternative for pairs of variables, a line for each.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns first and second, and then probabilities.
-    """
+    """Return the probability of each alternative for pairs of variables, a line for each."""
     header = [str(name).replace("_", " ") for name in frame.columns]
     rows = [
         (*map(str, line[:2]), *(probability_text(float(value)) for value in line[2:]))
@@ -243,13 +191,7 @@ def pair_table(frame: "DataFrame") -> str:
 
 
 def probability_text(value: float) -> str:
-    """Return a probability with three digits, never rounded to 0 or to 1.
-
-    Examples
-    --------
-    >>> [probability_text(value) for value in (0.0, 1e-5, 0.25, 0.9999, 1.0)]
-    ['0', '<0.001', '0.250', '>0.999', '1']
-    """
+    """Return a probability with three digits, never rounded to 0 or to 1."""
     if value < _ROUNDING or value > 1 - _ROUNDING:
         return f"{value:.0f}"
     if value < 0.0005:
@@ -293,7 +235,7 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     """Print what learning from a table would take, in two sentences at most."""
     scoring, posterior = costs["scoring"], costs["posterior"]
     if scoring is None:
-        typer.echo(f"\nScoring with {costs['score']}: {printable(in_shell_words(costs['scoring_refused']))}")
+        typer.echo(f"\nScoring with {costs['score']}: {printable(costs['scoring_refused'])}")
         return
     typer.echo(
         f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
@@ -321,15 +263,7 @@ def _content(column: ColumnSummary) -> tuple[str, str, str]:
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal.
-
-    Examples
-    --------
-    >>> print(table_text(("name", "rows"), [("a", "10"), ("b", "7")], right=(1,)))
-    name  rows
-    a       10
-    b        7
-    """
+    """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal."""
     # A pipe has no width: lines are wrapped only where a person would see them cut.
     console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")

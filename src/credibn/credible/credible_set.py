@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
@@ -29,7 +29,7 @@ from credibn.credible.consensus import agreement_graph, threshold_graph
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
 from credibn.credible.structures import Structures, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, log_sum, shares, weigh
-from credibn.errors import OptionError
+from credibn.errors import Option, OptionError, Phrase
 from credibn.graphs import network_graph
 from credibn.posterior.parent_sets import pair_frame
 from credibn.scores import ScoreTable
@@ -168,16 +168,23 @@ class CredibleSet:
     @property
     def share_statement(self) -> str:
         """Which share of the posterior probability of all networks this set holds, in one sentence."""
+        return str(self._share)
+
+    @property
+    def _share(self) -> Phrase:
         table = self.score_table
         among = " that obey the constraints" if table.provenance.get("constraints") else ""
         among = " made of the parent sets given" if table.epsilon is None else among
         is_single = self.n_networks == 1
         if self.posterior_share is None:
             whose = "Its" if is_single else "Their"
-            how = " (posterior_share=True does, for up to 24 variables)" if len(self.names) <= 24 else ""
-            return f"{whose} share of the posterior probability of all networks{among} was not computed{how}."
+            how: Phrase | str = ""
+            if len(self.names) <= 24:
+                how = Phrase(" ({} does, for up to 24 variables)", Option("posterior_share", True))
+            what = f"{whose} share of the posterior probability of all networks{among}"
+            return Phrase("{} was not computed{}.", what, how)
         who, share = "It holds" if is_single else "They hold", _percent(self.posterior_share)
-        return f"{who} {share} of the posterior probability of all networks{among}."
+        return Phrase(f"{who} {share} of the posterior probability of all networks{among}.")
 
     @property
     def grouping(self) -> str:
@@ -399,13 +406,17 @@ class CredibleSet:
 
     def summary(self) -> str:
         """Return what was found and what is certain about it, in a few plain sentences."""
+        return self.worded_summary(str)
+
+    def worded_summary(self, words: Callable[[Option], str]) -> str:
+        """Return the summary with options as the reader knows them, see `credibn.errors.Option`."""
         best = "optimal" if self.is_optimum_proven else "best known"
         lines = [
             f"{plural(self.n_networks, 'network')} in {plural(self.n_classes, 'Markov equivalence class')} over "
             f"{plural(len(self.names), 'variable')}, within {self.epsilon:.4g} nats (a Bayes factor of "
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
-            self.share_statement,
+            self._share.worded(words),
         ]
         if self.grouping != "whole classes":
             lines.append("Networks were listed one by one: a class counts only its members in the set.")
@@ -423,6 +434,10 @@ class CredibleSet:
         from credibn.report.notebook import credible_set_html
 
         return credible_set_html(self)
+
+    def without_run(self) -> CredibleSet:
+        """Return the set without what differs from run to run: engine, timings, statistics."""
+        return replace(self, engine="", timings={}, statistics={})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file, atomically; see `credibn.credible.files` for the format."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import OptionError
+from credibn.errors import Option, OptionError, Phrase
 
 _COUNT_DIGITS = 9
 """A longer number of bins is too large, and Python refuses to read a number of thousands of digits."""
@@ -35,33 +35,35 @@ class BinRule:
     edges: tuple[float, ...] = ()
 
 
-def parse_bin_rule(spec: object, where: str = "discretise") -> BinRule:
-    """Return the rule that is written as "equal_width:3", ("equal_width", 3) or [18, 65]; `where` names the option."""
+def parse_bin_rule(spec: object, where: str | None = None) -> BinRule:
+    """Return the rule written as "equal_width:3", ("equal_width", 3) or [18, 65]; `where` is the column it is for."""
+    option = Option("discretise")
+    at = Phrase("{}", option) if where is None else Phrase("{} of {!r}", option, where)
     if isinstance(spec, str):
         method, _, size = spec.partition(":")
         is_count = size.isdecimal() and len(size) <= _COUNT_DIGITS
-        return _rule_of_method(method, int(size) if is_count else (size or None), spec, where)
+        return _rule_of_method(method, int(size) if is_count else (size or None), spec, at)
     if not isinstance(spec, Iterable) or isinstance(spec, bytes):
-        raise OptionError(f"{where}: {spec!r} is not a way to make bins; {_REMEDY}")
+        raise OptionError("{}: {!r} is not a way to make bins; {}", at, spec, _REMEDY)
     items = list(spec)
     if items and isinstance(items[0], str):
         if len(items) > 2:
-            raise OptionError(f"{where}: {spec!r} is not a pair of method and number of bins; {_REMEDY}")
-        return _rule_of_method(items[0], items[1] if len(items) == 2 else None, spec, where)
-    return BinRule("edges", len(items) + 1, _check_edges(items, spec, where))
+            raise OptionError("{}: {!r} is not a pair of method and number of bins; {}", at, spec, _REMEDY)
+        return _rule_of_method(items[0], items[1] if len(items) == 2 else None, spec, at)
+    return BinRule("edges", len(items) + 1, _check_edges(items, spec, at))
 
 
-def _rule_of_method(method: str, n_bins: object, spec: object, where: str) -> BinRule:
+def _rule_of_method(method: str, n_bins: object, spec: object, where: Phrase) -> BinRule:
     if method in ("mean", "median") and n_bins is None:
         return BinRule(method)
     if method in ("equal_width", "equal_frequency"):
         if isinstance(n_bins, int | np.integer) and 2 <= n_bins <= 65_535:
             return BinRule(method, int(n_bins))
-        raise OptionError(f"{where}: {spec!r} needs a whole number of bins from 2 to 65535; {_REMEDY}")
-    raise OptionError(f"{where}: {spec!r} is not a way to make bins; {_REMEDY}")
+        raise OptionError("{}: {!r} needs a whole number of bins from 2 to 65535; {}", where, spec, _REMEDY)
+    raise OptionError("{}: {!r} is not a way to make bins; {}", where, spec, _REMEDY)
 
 
-def _check_edges(items: list[object], spec: object, where: str) -> tuple[float, ...]:
+def _check_edges(items: list[object], spec: object, where: Phrase) -> tuple[float, ...]:
     are_numbers = all(isinstance(item, numbers.Real) and not isinstance(item, bool) for item in items)
     try:
         edges = tuple(float(item) for item in items) if are_numbers else ()  # type: ignore[arg-type]
@@ -69,7 +71,7 @@ def _check_edges(items: list[object], spec: object, where: str) -> tuple[float, 
         edges = ()
     is_increasing = all(low < high for low, high in itertools.pairwise(edges))
     if not edges or not is_increasing or not all(math.isfinite(edge) for edge in edges):
-        raise OptionError(f"{where}: {spec!r} must hold finite, strictly increasing bin edges; {_REMEDY}")
+        raise OptionError("{}: {!r} must hold finite, strictly increasing bin edges; {}", where, spec, _REMEDY)
     return edges
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credibn.data.dataset import Dataset
 from credibn.data.discretising import BinRule, bin_edges, bin_labels
-from credibn.data.options import ReadOptions
+from credibn.data.options import ColumnOptions
 from credibn.data.reduction import TABLE
 from credibn.data.sources import Source
 from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
@@ -22,7 +22,7 @@ _FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
 
 
 def column_kinds(
-    connection: Connection, source: Source, options: ReadOptions, variables: Sequence[int]
+    connection: Connection, source: Source, options: ColumnOptions, variables: Sequence[int]
 ) -> dict[int, str]:
     """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
 
@@ -53,7 +53,7 @@ def _kind(type_id: str, is_declared: bool) -> str:
 
 
 def encode_column(
-    connection: Connection, source: Source, options: ReadOptions, position: int, kind: str, keeps_missing: bool
+    connection: Connection, source: Source, options: ColumnOptions, position: int, kind: str, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
     """Return one column as it goes into the Dataset, and a note for the caller."""
     name, column = source.names[position], f"c{position}"

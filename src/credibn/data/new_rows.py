@@ -23,7 +23,7 @@ from credibn.data.options import missing_texts
 from credibn.data.reduction import cleaned_column
 from credibn.data.sources import Source, open_source, reading, workspace
 from credibn.data.suggesting import suggestion
-from credibn.errors import DataError
+from credibn.errors import DataError, Option
 
 MISSING_CODE = -1
 """The code of a missing value of a discrete column."""
@@ -130,8 +130,11 @@ def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extr
     if extra and not ignore_extra:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise DataError(
-            f"the model has no column {extra[0]!r}{more} ({suggestion(extra[0], names)}): rename or drop it, or pass "
-            "ignore_extra=True"
+            "the model has no column {!r}{} ({}): rename or drop it, or pass {}",
+            extra[0],
+            more,
+            suggestion(extra[0], names),
+            Option("ignore_extra", True),
         )
     return {name: at for at, name in enumerate(source.names) if name in names}
 

@@ -6,22 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from credibn.data.discretising import BinRule, parse_bin_rule
-from credibn.data.states import MAX_STATES, check_declared
+from credibn.data.states import check_declared
 from credibn.data.suggesting import suggestion
-from credibn.errors import OptionError
-
-__all__ = ["MISSING_TEXTS", "ReadOptions", "check_options", "missing_texts"]
+from credibn.errors import Option, OptionError
+from credibn.options import ReadOptions, checked_texts
 
 MISSING_TEXTS = ("NA", "NaN", "nan", "null", "NULL", "?")
 """Fields of a text file that are missing values, beside the empty field."""
 
-_COLUMNS = ("discrete", "continuous", "mixed")
-_MISSING = ("error", "drop", "state")
-
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """The options of `read_data`, checked; names of columns are known to exist."""
+class ColumnOptions:
+    """The options of `read_data` for one table: the columns that they name exist."""
 
     columns: str
     continuous: frozenset[str]
@@ -34,46 +30,18 @@ class ReadOptions:
     rule_for_floats: BinRule | None = None
 
 
-def check_options(
-    names: Sequence[str],
-    is_text_file: bool,
-    *,
-    columns: str,
-    continuous: Iterable[str] | None,
-    state_names: Mapping[str, Sequence[object]] | None,
-    weights: str | None,
-    missing: str,
-    missing_values: Iterable[str] | None,
-    discretise: object,
-    max_states: int,
-) -> ReadOptions:
-    """Return the options in one form.
-
-    Raises
-    ------
-    OptionError
-        If one is out of range, names an unknown column or contradicts another.
-    """
-    _check_choice("columns", columns, _COLUMNS)
-    _check_choice("missing", missing, _MISSING)
-    if isinstance(max_states, bool) or not isinstance(max_states, int) or not 1 <= max_states <= MAX_STATES:
-        raise OptionError(f"max_states is {max_states!r}: give a whole number from 1 to {MAX_STATES:,}")
-    wanted = _names_of("continuous", continuous)
-    if state_names is not None and not isinstance(state_names, Mapping):
-        raise OptionError(f"state_names is {state_names!r}: give a mapping of column name to list of states")
-    declared = {name: check_declared(name, states) for name, states in (state_names or {}).items()}
-    rules, rule_for_floats = _cut_rules(discretise)
-    if weights is not None and not isinstance(weights, str):
-        raise OptionError(f"weights is {weights!r}: give the name of the column that holds the counts")
-    options = ReadOptions(
-        columns,
-        frozenset(wanted),
-        declared,
-        weights,
-        missing,
-        missing_texts(missing_values, is_text_file),
+def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions) -> ColumnOptions:
+    """Return the options for a table with these columns; refuse unknown columns, and options that contradict."""
+    rules, rule_for_floats = _cut_rules(given.discretise)
+    options = ColumnOptions(
+        "discrete" if given.columns is None else given.columns,
+        frozenset(given.continuous or ()),
+        {name: check_declared(name, states) for name, states in (given.state_names or {}).items()},
+        given.weights,
+        given.missing,
+        missing_texts(given.missing_values, is_text_file),
         rules,
-        max_states,
+        given.max_states,
         rule_for_floats,
     )
     _check_names(options, names)
@@ -81,34 +49,11 @@ def check_options(
     return options
 
 
-def _names_of(option: str, value: object) -> tuple[str, ...]:
-    if value is None or isinstance(value, str):
-        return () if value is None else (value,)
-    names = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not all(isinstance(name, str) for name in names):
-        raise OptionError(f"{option} is {value!r}: give a list of column names")
-    return names
-
-
-def _check_choice(option: str, value: object, choices: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{option} is {value!r}: choose one of {', '.join(map(repr, choices))}")
-
-
 def missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> tuple[str, ...]:
-    """Return the texts that stand for a missing value: by default, those that are common in text files.
-
-    Examples
-    --------
-    >>> missing_texts(["-9"], is_text_file=True)
-    ('-9',)
-    """
-    if missing_values is None:
+    """Return the texts that stand for a missing value: by default, those that are common in text files."""
+    texts = checked_texts(missing_values)
+    if texts is None:
         return MISSING_TEXTS if is_text_file else ()
-    is_list = isinstance(missing_values, Iterable) and not isinstance(missing_values, str)
-    texts = tuple(missing_values) if is_list else ()
-    if not is_list or not all(isinstance(text, str) for text in texts):
-        raise OptionError(f"missing_values is {missing_values!r}: give a list of strings such as ['NA', '-9']")
     return texts
 
 
@@ -116,11 +61,11 @@ def _cut_rules(discretise: object) -> tuple[dict[str, BinRule], BinRule | None]:
     if discretise is None:
         return {}, None
     if isinstance(discretise, Mapping):
-        return {name: parse_bin_rule(spec, f"discretise[{name!r}]") for name, spec in discretise.items()}, None
+        return {name: parse_bin_rule(spec, name) for name, spec in discretise.items()}, None
     return {}, parse_bin_rule(discretise)
 
 
-def _check_names(options: ReadOptions, names: Sequence[str]) -> None:
+def _check_names(options: ColumnOptions, names: Sequence[str]) -> None:
     used = {
         "continuous": options.continuous,
         "state_names": options.state_names,
@@ -130,10 +75,11 @@ def _check_names(options: ReadOptions, names: Sequence[str]) -> None:
     for option, wanted in used.items():
         for name in sorted(wanted, key=str):
             if name not in names:
-                raise OptionError(f"{option} names {name!r}, which is no column: {suggestion(str(name), names)}")
+                near = suggestion(str(name), names)
+                raise OptionError("{} names {!r}, which is no column: {}", Option(option), name, near, value=name)
 
 
-def _check_agreement(options: ReadOptions) -> None:
+def _check_agreement(options: ColumnOptions) -> None:
     groups = {
         "weights": {options.weights} - {None},
         "continuous": options.continuous,
@@ -144,8 +90,21 @@ def _check_agreement(options: ReadOptions) -> None:
     for position, (option, names) in enumerate(kinds):
         for other, others in kinds[position + 1 :]:
             for name in sorted(str(name) for name in names & others):
-                raise OptionError(f"column {name!r} is in both {option} and {other}: keep it in one of them")
+                raise OptionError(
+                    "column {!r} is in both {} and {}: keep it in one of them", name, Option(option), Option(other)
+                )
     if options.columns == "discrete" and options.continuous:
-        raise OptionError("continuous= lists columns while columns='discrete': pass columns='mixed'")
+        raise OptionError(
+            "{} lists columns while {}: pass {}",
+            Option("continuous"),
+            Option("columns", "discrete"),
+            Option("columns", "mixed"),
+        )
     if options.columns == "continuous" and (options.state_names or options.rules or options.rule_for_floats):
-        raise OptionError("state_names and discretise make a column discrete while columns='continuous': pass 'mixed'")
+        raise OptionError(
+            "{} and {} make a column discrete while {}: pass {}",
+            Option("state_names"),
+            Option("discretise"),
+            Option("columns", "continuous"),
+            Option("columns", "mixed"),
+        )

@@ -17,11 +17,13 @@ from credibn.data.encoding import column_kinds, encode_column, fetch_dataset
 from credibn.data.options import check_options
 from credibn.data.reduction import reduce_rows, resolve_missing
 from credibn.data.sources import open_source, workspace
-from credibn.errors import CredibnWarning, DataError, OptionError
+from credibn.errors import CredibnWarning, DataError, Option, OptionError, Phrase
+from credibn.options import ReadOptions, suggesting
 
 __all__ = ["read_data"]
 
 
+@suggesting
 def read_data(
     data: str | os.PathLike[str] | Any,
     *,
@@ -102,28 +104,23 @@ def read_data(
     >>> data.states[1]
     ('<18', '18..65', '>=65')
     """
-    given: dict[str, Any] = {
-        "columns": columns,
-        "continuous": continuous,
-        "state_names": state_names,
-        "weights": weights,
-        "missing": missing,
-        "missing_values": missing_values,
-        "discretise": discretise,
-        "max_states": max_states,
-    }
+    return read_table(data, ReadOptions.of(locals()), stacklevel=4)
+
+
+def read_table(data: object, given: ReadOptions, stacklevel: int = 2) -> Dataset:
+    """Do what `read_data` does, with the options in their group."""
     if isinstance(data, Dataset):
         return _unchanged(data, given)
     dataset, notes = _read(data, given)
     for note in notes:
-        warnings.warn(note, CredibnWarning, stacklevel=2)
+        warnings.warn(note, CredibnWarning, stacklevel=stacklevel)
     return dataset
 
 
-def _read(data: object, given: dict[str, Any]) -> tuple[Dataset, list[str]]:
+def _read(data: object, given: ReadOptions) -> tuple[Dataset, list[str]]:
     with workspace() as connection:
         source = open_source(data, connection)
-        options = check_options(source.names, source.is_text_file, **given)
+        options = check_options(source.names, source.is_text_file, given)
         variables = [i for i, name in enumerate(source.names) if name != options.weights]
         if not variables:
             raise DataError(f"the table has no column but the weights {options.weights!r}: give at least one variable")
@@ -151,20 +148,16 @@ def _constant_note(constant: tuple[str, ...]) -> str | None:
     return f"columns {listed} are constant: they stay in the data and take no part in the search"
 
 
-def _unchanged(dataset: Dataset, given: dict[str, Any]) -> Dataset:
-    is_default = {"missing": "error", "max_states": 100}
-    changed = [
-        option
-        for option, value in given.items()
-        if option != "columns"
-        and (type(value), str(value)) != (type(is_default.get(option)), str(is_default.get(option)))
-    ]
+def _unchanged(dataset: Dataset, given: ReadOptions) -> Dataset:
+    changed = [Option(name) for name in given.given() if name != "columns"]
     if changed:
+        listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
         raise OptionError(
-            f"a Dataset is already read, so {', '.join(changed)} cannot change it: pass the options "
-            "with the table itself"
+            "a Dataset is already read, so {} cannot change it: pass the options with the table itself", listed
         )
-    if given["columns"] == "continuous" and any(dataset.is_discrete):
+    if given.columns == "continuous" and any(dataset.is_discrete):
         name = dataset.names[dataset.is_discrete.index(True)]
-        raise OptionError(f"columns='continuous', but {name!r} of the Dataset is discrete: read the table again")
+        raise OptionError(
+            "{}, but {!r} of the Dataset is discrete: read the table again", Option("columns", given.columns), name
+        )
     return dataset

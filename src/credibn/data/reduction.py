@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
-from credibn.errors import DataError
+from credibn.errors import DataError, Option
 
 TABLE = "distinct_rows"
 """The table of distinct rows: columns ``c0, c1, ...`` and the number of rows ``n``."""
@@ -154,16 +154,27 @@ def resolve_missing(
     more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
     if missing == "error":
         raise DataError(
-            f"missing values in {len(affected)} of {len(variables)} columns, of {n_rows:,} rows ({counts}{more}): "
-            "pass missing='drop' to leave out these rows, missing='state' to count 'missing' as a state, or impute "
-            "first"
+            "missing values in {} of {} columns, of {:,} rows ({}{}): pass {} to leave out these rows, {} to count "
+            "'missing' as a state, or impute first",
+            len(affected),
+            len(variables),
+            n_rows,
+            counts,
+            more,
+            Option("missing", "drop"),
+            Option("missing", "state"),
         )
     connection.execute(f"DELETE FROM {TABLE} WHERE " + " OR ".join(f"c{i} IS NULL" for i in affected))
     n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
     if not n_left:
         raise DataError(
-            f"each of the {n_rows:,} rows has a missing value ({counts}{more}), so missing='drop' leaves none: "
-            "drop the columns with most missing values, or pass missing='state'"
+            "each of the {:,} rows has a missing value ({}{}), so {} leaves none: drop the columns with most missing "
+            "values, or pass {}",
+            n_rows,
+            counts,
+            more,
+            Option("missing", "drop"),
+            Option("missing", "state"),
         )
     return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
 

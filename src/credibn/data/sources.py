@@ -24,7 +24,7 @@ from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for
 from credibn.data.files import scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
-from credibn.errors import DataError, FileFormatError, TimeLimitError, TooLargeError
+from credibn.errors import DataError, FileFormatError, Option, TimeLimitError, TooLargeError
 
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
@@ -121,7 +121,8 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
                 yield connection
         except duckdb.InterruptException as error:
             raise TimeLimitError(
-                "the time limit was reached while the data were read, so nothing exact can be said; raise time_limit"
+                "the time limit was reached while the data were read, so nothing exact can be said; raise {}",
+                Option("time_limit"),
             ) from error
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise TooLargeError(

@@ -15,10 +15,8 @@ from duckdb import DuckDBPyConnection as Connection
 from credibn.data.dataset import code_type
 from credibn.data.files import sql_text
 from credibn.data.reduction import TABLE
-from credibn.errors import DataError, OptionError
-
-MAX_STATES = 65_535
-"""The largest number of states of a column."""
+from credibn.errors import DataError, Option, OptionError, Phrase
+from credibn.options import MAX_STATES
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -102,15 +100,19 @@ def check_number_of_states(name: str, n_states: int, examples: Sequence[object],
     if n_states <= max_states:
         return
     limit = (
-        f"or pass max_states={n_states} if each value is a category"
+        Phrase("or pass {} if each value is a category", Option("max_states", n_states))
         if n_states <= MAX_STATES
         else f"or merge values ({MAX_STATES:,} states are the most that fit)"
     )
     raise DataError(
-        f"column {name!r} has {n_states:,} distinct values (such as {', '.join(map(repr, examples))}), more than "
-        f"max_states={max_states:,}: put numbers into bins with "
-        f"discretise={{{name!r}: 'equal_frequency:4'}}, read them as "
-        f"continuous for a Gaussian score, drop the column if it identifies rows, {limit}"
+        "column {!r} has {:,} distinct values (such as {}), more than {}: put numbers into bins with {}, read them "
+        "as continuous for a Gaussian score, drop the column if it identifies rows, {}",
+        name,
+        n_states,
+        ", ".join(map(repr, examples)),
+        Option("max_states", max_states),
+        Option("discretise", {name: "equal_frequency:4"}),
+        limit,
     )
 
 

@@ -1,7 +1,7 @@
 """From data to the credible set, in one call: read, score, search, collect.
 
-When a limit strikes during the search, the result holds what was found and says so. During scoring nothing exact can
-be said yet, so a time limit raises an error.
+When a limit is reached during the search, the result holds what was found and says so. During scoring nothing exact
+can be said yet, so a time limit raises an error.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,15 +10,24 @@ from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count, resolve_gap
-from credibn.learning.runs import collect, find, nothing_known, releasing, start, within_limits
+from credibn.learning.options import Checkpoint, Kind
+from credibn.learning.runs import Run, collect, find, nothing_known, releasing, start, within_limits
+from credibn.options import (
+    Edges,
+    Limits,
+    Progress,
+    ReadOptions,
+    ScoreOptions,
+    SearchOptions,
+    resolve_ratio,
+    suggesting,
+)
 from credibn.scores import LocalScore, ScoreTable, SetScore
-from credibn.scores.epsilon import epsilon_of_ratio, resolve_ratio
+from credibn.scores.epsilon import epsilon_of_ratio
 from credibn.scores.priors import StructurePrior
 
-__all__ = ["learn"]
 
-
+@suggesting
 def learn(
     data: Any = None,
     *,
@@ -45,14 +54,21 @@ def learn(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    **read_options: Any,
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
 ) -> CredibleSet:
     """Find every network whose score is within epsilon of the optimum, by Markov equivalence class.
 
     Parameters
     ----------
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table, Dataset or ScoreTable
-        See `read_data`, which also takes the ``read_options``.
+        See `read_data`.
     scores : ScoreTable or path of a score file, optional
         Instead of data; then no option of scoring may be given.
     score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
@@ -86,7 +102,7 @@ def learn(
     n_threads : int, optional
         All cores by default; the result is the same for any number.
     executor : concurrent.futures.Executor, optional
-        Does the work in pieces, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
+        Does the work in tasks, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
         loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
     checkpoint : path of a folder, optional
         Holds the finished work, written from time to time. After a kill or a time limit, the same call with the same
@@ -95,18 +111,20 @@ def learn(
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a
         `credibn.search.Tally`.
+    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+        How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
     -------
     CredibleSet
-        `complete`, unless a limit struck, `progress` said stop, or Ctrl-C or SIGTERM came during the search.
+        `complete`, unless a limit was reached, `progress` said stop, or Ctrl-C or SIGTERM came during the search.
 
     Raises
     ------
     DataError, OptionError, FileFormatError, TooLargeError
         Also where ``posterior_share=True`` cannot be had, unless for too little memory after the search.
     TimeLimitError
-        When the time limit struck before any network was found.
+        When the time limit was reached before any network was found.
     KeyboardInterrupt
         When interrupted before any network was found.
 
@@ -124,43 +142,36 @@ def learn(
     >>> [sorted(network.edges) for network in found.networks()]
     [[('X0', 'X1')], [('X1', 'X0')]]
     """
-    gap = resolve_gap(bayes_factor, epsilon, ratio)
-    max_networks = resolve_count("max_networks", max_networks)
-    max_classes = resolve_count("max_classes", max_classes)
-    run = start(
-        data,
-        scores,
-        scoring={
-            "score": score,
-            "equivalent_sample_size": equivalent_sample_size,
-            "forbidden_edges": forbidden_edges,
-            "required_edges": required_edges,
-            "tiers": tiers,
-            "max_parents": max_parents,
-            "prior": prior,
-        },
-        reading=read_options,
-        settings={"bayes_factor": bayes_factor, "epsilon": epsilon, "ratio": ratio},
-        max_networks=max_networks,
-        max_classes=max_classes,
-        score_equivalent=score_equivalent,
-        unit=unit,
-        engine=engine,
-        posterior_share=posterior_share,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        n_threads=n_threads,
-        executor=executor,
-        checkpoint=checkpoint,
-        progress=progress,
+    return find_credible_set(started(locals()))
+
+
+def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Run:
+    """Return the run that the arguments of `learn`, or of a search for the k best, describe."""
+    return start(
+        arguments["data"],
+        arguments["scores"],
+        ReadOptions.of(arguments),
+        ScoreOptions.of(arguments),
+        SearchOptions.of(arguments),
+        Limits.of(arguments),
+        k_best=k_best,
+        executor=arguments["executor"],
+        checkpoint=arguments["checkpoint"],
+        progress=arguments["progress"],
     )
+
+
+def find_credible_set(run: Run) -> CredibleSet:
+    """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
+    limits, gap = run.limits, run.search.gap
     with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
         if gap is None:
-            assert ratio is not None
+            assert run.search.ratio is not None
             first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
             if first.found.stopped:
                 raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
-            gap = epsilon_of_ratio(resolve_ratio(ratio), -first.found.best_cost)
-        answer = find(run, run.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
-        rows, reason, bound = within_limits(run, answer, max_networks, max_classes)
+            gap = epsilon_of_ratio(resolve_ratio(run.search.ratio), -first.found.best_cost)
+        table = run.source.table_for(gap)
+        answer = find(run, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
+        rows, reason, bound = within_limits(run, answer, limits.max_networks, limits.max_classes)
         return collect(run, answer, rows, gap, reason, bound)

@@ -10,22 +10,20 @@ from typing import Any
 from credibn._run import Workbench
 from credibn._run.memory import explaining_shortage
 from credibn._run.watch import Watch
-from credibn.errors import CredibnError, CredibnWarning, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.options import Edges, Progress, as_lists, resolve_bytes, resolve_seconds
+from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.options import Edges, Limits, Progress, ReadOptions, ScoreOptions, suggesting
 from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
-from credibn.scores.scoring import resolve_threads
-
-__all__ = ["exact_posterior", "find_log_total_mass"]
 
 _CHEAP_VARIABLES = 14
-"""So many take some hundredths of a second."""
+"""Up to this many variables take some hundredths of a second."""
 _NEGLIGIBLE = 1e-6
 """Nats by which pruning may have changed the log of the sum."""
 
 
+@suggesting
 def exact_posterior(
     data: Any = None,
     *,
@@ -43,14 +41,21 @@ def exact_posterior(
     n_threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    **read_options: Any,
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
 ) -> Posterior:
     """Compute the posterior of all networks, exactly, for up to 24 variables.
 
     Parameters
     ----------
     data, scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
-        As for `learn`, with the ``read_options``. Data are scored for an epsilon so large that what pruning leaves out
+        As for `learn`. Data are scored for an epsilon so large that what pruning leaves out
         is below rounding; scores that are given may have been pruned for less, see `Posterior.log_mass_bound`.
     marginals : bool
         Whether the probabilities of parent sets, edges and paths are wanted besides the sum: about three times the
@@ -65,6 +70,8 @@ def exact_posterior(
         For scoring, as for `learn`.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False.
+    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+        How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
     -------
@@ -95,30 +102,39 @@ def exact_posterior(
     2     (X2,)        0.054
     3  (X0, X2)        0.011
     """
-    max_bytes, threads = resolve_bytes(memory_limit), resolve_threads(n_threads)
-    clock, watch = Clock(), Watch(progress, resolve_seconds(time_limit), max_bytes)
-    scoring = {
-        "score": score,
-        "equivalent_sample_size": equivalent_sample_size,
-        "forbidden_edges": forbidden_edges,
-        "required_edges": required_edges,
-        "tiers": tiers,
-        "max_parents": max_parents,
-        "prior": prior,
-    }
+    reading, scoring, limits = ReadOptions.of(locals()), ScoreOptions.of(locals()), Limits.of(locals())
+    return sum_over_networks(
+        data, scores, reading, scoring, limits, marginals=marginals, executor=executor, progress=progress
+    )
+
+
+def sum_over_networks(
+    data: Any,
+    scores: Any,
+    reading: ReadOptions,
+    scoring: ScoreOptions,
+    limits: Limits,
+    *,
+    marginals: bool,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    seconds: float | None = None,
+) -> Posterior:
+    """Do what `exact_posterior` does, with the options in their groups; `seconds` are left of the time limit."""
+    clock, watch = Clock(), Watch(progress, limits.seconds if seconds is None else seconds, limits.max_bytes)
     with explaining_shortage():
         source = open_source(
             data,
             scores,
-            scoring={name: as_lists(value) for name, value in scoring.items()},
-            reading=read_options,
+            reading,
+            scoring,
             watch=watch,
             clock=clock,
-            n_threads=threads,
-            max_bytes=max_bytes,
-            bench=Workbench(executor, threads),
+            n_threads=limits.threads,
+            max_bytes=limits.max_bytes,
+            bench=Workbench(executor, limits.threads),
         )
-        return _posterior(source, marginals, watch, clock, max_bytes)
+        return _posterior(source, marginals, watch, clock, limits.max_bytes)
 
 
 def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock, max_bytes: int | None) -> Posterior:
@@ -136,11 +152,13 @@ def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock,
         if watch.reason == "time_limit":
             raise TimeLimitError(
                 "the time limit was reached during the sum over all networks, and a partial sum means nothing; raise "
-                "time_limit or use fewer variables"
+                "{} or use fewer variables",
+                Option("time_limit"),
             ) from None
         if watch.reason == "memory_limit":
             raise TooLargeError(
-                "the sum over all networks took more memory than it may; raise memory_limit or use fewer variables"
+                "the sum over all networks took more memory than it may; raise {} or use fewer variables",
+                Option("memory_limit"),
             ) from None
         raise
 
@@ -155,16 +173,6 @@ def find_log_total_mass(
     """Return the log of the sum of exp(score) over all networks, or None where it is not wanted or cannot be had.
 
     It comes after the search, so a limit of time or memory costs the share alone, never the networks found.
-
-    Raises
-    ------
-    OptionError
-        When it is wanted and the scores given were pruned too much.
-
-    Warns
-    -----
-    CredibnWarning
-        When it is wanted and there is too little memory.
     """
     if wanted is False or watch.reason is not None:
         return None
@@ -177,7 +185,7 @@ def find_log_total_mass(
         return None
     except TooLargeError as error:
         if wanted:
-            warnings.warn(f"the share of the posterior is unknown: {error}", CredibnWarning, stacklevel=4)
+            warnings.warn(CredibnWarning("the share of the posterior is unknown: {}", error), stacklevel=4)
         return None
     except CredibnError:
         if wanted is None:
@@ -188,8 +196,10 @@ def find_log_total_mass(
         if wanted is None:
             return None
         raise OptionError(
-            f"the share of the posterior cannot be computed from scores that were pruned for epsilon "
-            f"{source.largest_epsilon:.4g}: score with epsilon={math.ceil(epsilon_for_all(source.n_variables))}, give "
-            "the data instead, or leave out posterior_share"
+            "the share of the posterior cannot be computed from scores that were pruned for epsilon {:.4g}: score with "
+            "{}, give the data instead, or leave out {}",
+            source.largest_epsilon,
+            Option("epsilon", math.ceil(epsilon_for_all(source.n_variables))),
+            Option("posterior_share"),
         )
     return found.log_mass

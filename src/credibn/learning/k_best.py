@@ -1,83 +1,39 @@
 """The k best networks, and the k best classes, however far they reach.
 
 What KBest and KBestEC compute (Tian, He & Ram 2010; Chen & Tian 2014), by the machinery of the credible set: search
-within a small epsilon, and double it until enough was found, so only as much is scored and searched as is needed.
+within a small epsilon, and double it until enough are found, so only as much is scored and searched as is needed.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
-from credibn.errors import OptionError
-from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count
-from credibn.learning.runs import Answer, Run, collect, find, releasing, start, why_stopped
+from credibn.learning.all_credible import started
+from credibn.learning.options import Checkpoint, Kind
+from credibn.learning.runs import Answer, Run, collect, find, releasing, why_stopped
+from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
-from credibn.scores.epsilon import DEFAULT_BAYES_FACTOR
 from credibn.scores.priors import StructurePrior
 from credibn.search import tolerance_of
 
-__all__ = ["k_best_classes", "k_best_networks"]
-
-_Kind = Literal["networks", "classes"]
-
-
-def k_best_networks(data: Any = None, k: int = 100, **options: Any) -> CredibleSet:
-    """Find the k best networks, proven to be the best.
-
-    Parameters
-    ----------
-    data : as for `learn`
-    k : int
-        How many networks; fewer are returned only where there are no more. Which of those that tie with the last are
-        taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
-    **options
-        Those of `learn`, except bayes_factor, epsilon, ratio, max_networks and max_classes.
-
-    Returns
-    -------
-    CredibleSet
-        Its epsilon is the gap between the best and the last.
-
-    Warns
-    -----
-    CredibnWarning
-        As `learn`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.arange(80) // 40
-    >>> best = k_best_networks(np.column_stack([x, x, np.arange(80) % 2]), k=1)
-    >>> best.n_networks, best.n_tied_at_boundary
-    (1, 1)
-    """
-    return _k_best("networks", data, k, **options)
+_suggesting = partial(
+    suggesting,
+    instead=dict.fromkeys(
+        ("bayes_factor", "epsilon", "ratio", "max_networks", "max_classes"),
+        "it finds the k best; give k only, or use learn",
+    ),
+)
 
 
-def k_best_classes(data: Any = None, k: int = 100, **options: Any) -> CredibleSet:
-    """Find the k best Markov equivalence classes, proven to be the best; see `k_best_networks`.
-
-    Where networks are listed one by one (see ``unit`` of `learn`), classes are ordered by their best member, and the
-    set holds the members down to the score of the last class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.arange(80) // 40
-    >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
-    3
-    """
-    return _k_best("classes", data, k, **options)
-
-
-def _k_best(
-    kind: _Kind,
-    data: Any,
-    k: int,
+@_suggesting
+def k_best_networks(
+    data: Any = None,
+    k: int = 100,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
     score: str | SetScore | LocalScore = "bic",
@@ -97,41 +53,105 @@ def _k_best(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    **read_options: Any,
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
 ) -> CredibleSet:
-    for option in ("bayes_factor", "epsilon", "ratio", "max_networks", "max_classes"):
-        if option in read_options:
-            raise OptionError(f"{option} was given, but the {kind} to find are the k best; give k only, or use learn")
-    if resolve_count("k", k) is None:
-        raise OptionError("k is None; it must be a whole number, 1 or more")
-    run = start(
-        data,
-        scores,
-        scoring={
-            "score": score,
-            "equivalent_sample_size": equivalent_sample_size,
-            "forbidden_edges": forbidden_edges,
-            "required_edges": required_edges,
-            "tiers": tiers,
-            "max_parents": max_parents,
-            "prior": prior,
-        },
-        reading=read_options,
-        settings={"k": int(k), "k_best": kind},
-        score_equivalent=score_equivalent,
-        unit=unit,
-        engine=engine,
-        posterior_share=posterior_share,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        n_threads=n_threads,
-        executor=executor,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    """Find the k best networks, proven to be the best.
+
+    Parameters
+    ----------
+    data : as for `learn`
+    k : int
+        How many networks; fewer are returned only where there are no more. Which of those that tie with the last are
+        taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
+    scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
+        As for `learn`.
+    unit, engine, posterior_share, time_limit, memory_limit, n_threads, executor, checkpoint, progress
+        As for `learn`.
+    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+        How the table is read, see `read_data`; by default the columns are what the score takes.
+
+    Returns
+    -------
+    CredibleSet
+        Its epsilon is the gap between the best and the last.
+
+    Warns
+    -----
+    CredibnWarning
+        As `learn`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> best = k_best_networks(np.column_stack([x, x, np.arange(80) % 2]), k=1)
+    >>> best.n_networks, best.n_tied_at_boundary
+    (1, 1)
+    """
+    return find_k_best(started(locals(), (k, "networks")))
+
+
+@_suggesting
+def k_best_classes(
+    data: Any = None,
+    k: int = 100,
+    *,
+    scores: ScoreTable | str | PathLike[str] | None = None,
+    score: str | SetScore | LocalScore = "bic",
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: Edges | None = None,
+    required_edges: Edges | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    score_equivalent: bool | None = None,
+    unit: str = "auto",
+    engine: str = "auto",
+    posterior_share: bool | None = None,
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+    n_threads: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
+) -> CredibleSet:
+    """Find the k best Markov equivalence classes, proven to be the best; the options are those of `k_best_networks`.
+
+    Where networks are listed one by one (see ``unit`` of `learn`), classes are ordered by their best member, and the
+    set holds the members down to the score of the last class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(80) // 40
+    >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
+    3
+    """
+    return find_k_best(started(locals(), (k, "classes")))
+
+
+def find_k_best(run: Run) -> CredibleSet:
+    """Return the k best networks or classes that the run asks for, as far as its limits allow."""
+    assert run.k_best is not None
+    k, kind = run.k_best
     with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
-        answer, reason = _grow(run, kind, int(k))
-        rows, n_tied = _take(answer, kind, int(k))
+        answer, reason = _grow(run, kind, k)
+        rows, n_tied = _take(answer, kind, k)
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
         bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
         return collect(
@@ -141,12 +161,12 @@ def _k_best(
             span,
             reason,
             None if reason is None else bound,
-            n_requested=int(k),
+            n_requested=k,
             n_tied_at_boundary=n_tied,
         )
 
 
-def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
+def _grow(run: Run, kind: Kind, k: int) -> tuple[Answer, str | None]:
     """Double epsilon until k are found, with all that tie with the last, or there are no more."""
     epsilon = math.log(DEFAULT_BAYES_FACTOR)
     while True:
@@ -172,7 +192,7 @@ def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
         epsilon *= 2
 
 
-def _score_of(rows: Structures, kind: _Kind, k: int) -> float:
+def _score_of(rows: Structures, kind: Kind, k: int) -> float:
     """Return the score of the k-th best network or class."""
     if kind == "classes":
         return float(rows.scores[rows.first_members[k - 1]])
@@ -185,7 +205,7 @@ def _score_of(rows: Structures, kind: _Kind, k: int) -> float:
     return float(rows.scores[number - 1])
 
 
-def _take(answer: Answer, kind: _Kind, k: int) -> tuple[Structures, int]:
+def _take(answer: Answer, kind: Kind, k: int) -> tuple[Structures, int]:
     """Return the first k networks or classes, and how many more tie with the last of them."""
     rows = answer.rows
     if (rows.n_networks if kind == "networks" else rows.n_classes) < k:

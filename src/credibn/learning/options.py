@@ -1,125 +1,35 @@
-"""The options of `learn` and its kin, checked and in one form; and as JSON, to be echoed in the result."""
+"""The options of `learn` and its kin that name objects: where the work is done; and all of them as JSON."""
 
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from credibn._base.checks import whole_number
 from credibn._run import Workbench
-from credibn.errors import OptionError
+from credibn.errors import Option, OptionError
 from credibn.scores import LocalScore, SetScore
-from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
 
-__all__ = [
-    "Checkpoint",
-    "Edges",
-    "Progress",
-    "as_json",
-    "as_lists",
-    "check_flag",
-    "open_bench",
-    "resolve_bytes",
-    "resolve_count",
-    "resolve_gap",
-    "resolve_seconds",
-]
-
-Edges = Iterable[tuple[str, str] | str]
-Progress = Callable[[str, float], bool | None]
+Kind = Literal["networks", "classes"]
+"""What the k best are."""
 Checkpoint = str | PathLike[str] | Workbench
 """A folder; or, of callers who have more to do before the work is over, the workbench itself."""
-
-
-def resolve_gap(bayes_factor: float | None, epsilon: float | None, ratio: float | None) -> float | None:
-    """Return epsilon, or None where a ratio was given: then it depends on the optimum."""
-    if ratio is None:
-        return resolve_epsilon(bayes_factor, epsilon)
-    if bayes_factor is not None or epsilon is not None:
-        other = f"bayes_factor={bayes_factor!r}" if bayes_factor is not None else f"epsilon={epsilon!r}"
-        raise OptionError(f"both {other} and ratio={ratio!r} were given; give one of them")
-    resolve_ratio(ratio)
-    return None
-
-
-def resolve_count(option: str, value: int | None) -> int | None:
-    """Return a limit on a number of things; None is no limit."""
-    return None if value is None else whole_number(option, value, 1)
-
-
-def resolve_seconds(time_limit: float | None) -> float | None:
-    """Return a time limit in seconds; None is no limit."""
-    if time_limit is None:
-        return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float, np.number)) or not time_limit > 0:
-        raise OptionError(f"time_limit is {time_limit!r}; it must be a number of seconds above 0")
-    return float(time_limit)
-
-
-def resolve_bytes(memory_limit: int | str | None, option: str = "memory_limit", unit: str = "B") -> int | None:
-    """Return a memory limit in bytes.
-
-    Parameters
-    ----------
-    memory_limit : int, str or None
-        Bytes, or text with a unit; None is no limit.
-    option : str
-        What an error calls it.
-    unit : {"B", "G"}
-        What text without a unit means: the command line has always counted in GiB.
-
-    Examples
-    --------
-    >>> resolve_bytes("1.5G"), resolve_bytes("200 MB"), resolve_bytes(4096), resolve_bytes("2", unit="G")
-    (1610612736, 209715200, 4096, 2147483648)
-    """
-    if memory_limit is None:
-        return None
-    value = math.nan
-    if isinstance(memory_limit, str):
-        match = re.fullmatch(r"\s*(\d*\.?\d*(?:e[+-]?\d+)?)\s*(|B|[KMGT](?:i?B)?)\s*", memory_limit, re.IGNORECASE)
-        with suppress(ValueError):
-            value = (
-                math.nan if match is None else float(match[1]) * 1024 ** "BKMGT".index((match[2] or unit)[0].upper())
-            )
-    elif isinstance(memory_limit, (int, np.integer)) and not isinstance(memory_limit, bool):
-        value = memory_limit
-    if not 1 <= value < 2**63:
-        raise OptionError(
-            f"{option} is {memory_limit!r:.60}; give an amount such as '500M' or '4G', where a number alone is in "
-            f"{'bytes' if unit == 'B' else 'GiB'}"
-        )
-    return int(value)
 
 
 def open_bench(executor: Executor | None, checkpoint: Checkpoint | None, n_threads: int) -> Workbench:
     """Return the workbench that the options `executor` and `checkpoint` name."""
     if isinstance(checkpoint, Workbench):
         if executor is not None:
-            raise OptionError("executor was given beside a workbench, which has its own; give it to the workbench")
+            raise OptionError(
+                "{} was given beside a workbench, which has its own; give it to the workbench", Option("executor")
+            )
         return checkpoint
     if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
-        raise OptionError(f"checkpoint is {checkpoint!r:.80}; give the path of a folder")
+        raise OptionError.refusing("checkpoint", checkpoint, "give the path of a folder")
     return Workbench(executor, n_threads, None if checkpoint is None else Path(checkpoint))
-
-
-def check_flag(option: str, value: object) -> None:
-    """Refuse what is neither None, True nor False."""
-    if value is not None and not isinstance(value, (bool, np.bool_)):
-        raise OptionError(f"{option} is {value!r}; it must be True, False or None, which lets credibn decide")
-
-
-def as_lists(value: Any) -> Any:
-    """Return an iterable of edges or tiers as lists, so that it can be read more than once; the rest as it is."""
-    if value is None or isinstance(value, (str, Mapping, tuple)) or not isinstance(value, Iterable):
-        return value
-    return [as_lists(part) for part in value]
 
 
 def as_json(value: Any) -> Any:

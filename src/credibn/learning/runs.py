@@ -1,7 +1,7 @@
 """What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,28 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn._base.checks import whole_number
 from credibn._base.version import version
 from credibn._run import Workbench
 from credibn._run.memory import explaining_shortage
 from credibn._run.watch import Watch
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_classes, best_networks, group
-from credibn.errors import OptionError, TimeLimitError, TooLargeError
+from credibn.errors import Option, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import find_log_total_mass
-from credibn.learning.options import (
-    Checkpoint,
-    Progress,
-    as_json,
-    as_lists,
-    check_flag,
-    open_bench,
-    resolve_bytes,
-    resolve_seconds,
-)
+from credibn.learning.options import Checkpoint, Kind, as_json, open_bench
 from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
 from credibn.posterior import estimate_posterior
 from credibn.scores import ScoreTable
-from credibn.scores.scoring import resolve_threads
 from credibn.search import (
     Found,
     Unit,
@@ -70,12 +62,9 @@ class Run:
     watch: Watch
     clock: Clock
     settings: dict[str, Any]
-    score_equivalent: bool | None
-    unit: str
-    engine: str
-    posterior_share: bool | None
-    max_bytes: int | None
-    n_threads: int
+    search: SearchOptions
+    limits: Limits
+    k_best: tuple[int, Kind] | None
     bench: Workbench
     owns_bench: bool
 
@@ -105,82 +94,72 @@ class Answer:
 def start(
     data: Any,
     scores: Any,
+    reading: ReadOptions,
+    scoring: ScoreOptions,
+    search: SearchOptions,
+    limits: Limits,
     *,
-    scoring: Mapping[str, Any],
-    reading: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    max_networks: int | None = None,
-    max_classes: int | None = None,
-    score_equivalent: bool | None,
-    unit: str,
-    engine: str,
-    posterior_share: bool | None,
-    time_limit: float | None,
-    memory_limit: int | str | None,
-    n_threads: int | None,
-    executor: Executor | None,
-    checkpoint: Checkpoint | None,
-    progress: Progress | None,
+    k_best: tuple[int, Kind] | None = None,
+    executor: Executor | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+    seconds: float | None = None,
 ) -> Run:
-    """Check the options, echo them, and open the source of scores; the clock starts here."""
-    check_engine_name(engine)
-    check_flag("posterior_share", posterior_share)
+    """Open the source of scores for these options; the clock starts here.
+
+    `k_best` asks for this many networks or classes, however far they reach. `seconds` is what is left of the time
+    limit, where the caller has already used some of it.
+    """
+    check_engine_name(search.engine)
+    if k_best is not None:
+        k_best = whole_number("k", k_best[0], 1), k_best[1]
     clock = Clock()
-    max_bytes, seconds, threads = resolve_bytes(memory_limit), resolve_seconds(time_limit), resolve_threads(n_threads)
-    listed = {name: as_lists(value) for name, value in scoring.items()}
-    bench = open_bench(executor, checkpoint, threads)
-    watch = Watch(progress, seconds, max_bytes, bench.seconds_per_row)
+    bench = open_bench(executor, checkpoint, limits.threads)
+    watch = Watch(progress, limits.seconds if seconds is None else seconds, limits.max_bytes, bench.seconds_per_row)
     with releasing(bench, bench is not checkpoint):
         source = open_source(
             data,
             scores,
-            scoring=listed,
-            reading=reading,
+            reading,
+            scoring,
             watch=watch,
             clock=clock,
-            n_threads=threads,
-            max_bytes=max_bytes,
+            n_threads=limits.threads,
+            max_bytes=limits.max_bytes,
             bench=bench,
         )
-        if posterior_share:
+        if search.posterior_share:
             estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
-    echoed = {
-        "data": data,
-        "scores": scores,
-        **settings,
-        **listed,
-        "score_equivalent": score_equivalent,
-        "unit": unit,
-        "engine": engine,
-        "posterior_share": posterior_share,
-        "max_networks": max_networks,
-        "max_classes": max_classes,
-        "time_limit": time_limit,
-        "memory_limit": memory_limit,
-        **reading,
-    }
-    plain = {name: as_json(value) for name, value in echoed.items()}
+    settings = {"data": data, "scores": scores, **_echoed(reading, scoring, search, limits, k_best)}
     return Run(
-        source,
-        watch,
-        clock,
-        plain,
-        score_equivalent,
-        unit,
-        engine,
-        posterior_share,
-        max_bytes,
-        threads,
-        bench,
+        source=source,
+        watch=watch,
+        clock=clock,
+        settings={name: as_json(value) for name, value in settings.items()},
+        search=search,
+        limits=limits,
+        k_best=k_best,
+        bench=bench,
         owns_bench=bench is not checkpoint,
     )
+
+
+def _echoed(
+    reading: ReadOptions, scoring: ScoreOptions, search: SearchOptions, limits: Limits, k_best: tuple[int, Kind] | None
+) -> dict[str, Any]:
+    """Return the options that a result names; those of reading only where they were given."""
+    wanted = search.as_dict()
+    gap = {name: wanted.pop(name) for name in ("bayes_factor", "epsilon", "ratio")}
+    asked = gap if k_best is None else {"k": k_best[0], "k_best": k_best[1]}
+    allowed = {name: value for name, value in limits.as_dict().items() if name != "n_threads"}
+    return {**asked, **scoring.as_dict(), **wanted, **allowed, **reading.given()}
 
 
 def find(
     run: Run, table: ScoreTable, epsilon: float, max_networks: int | None = None, max_classes: int | None = None
 ) -> Answer:
     """Search, with quotas that leave at least what is asked for and all that ties with it."""
-    unit = choose_unit(table, run.unit, run.score_equivalent)
+    unit = choose_unit(table, run.search.unit, run.search.score_equivalent)
     if unit == "classes":
         return _search(run, table, epsilon, unit, max_classes, max_networks)
     if max_classes is None:
@@ -205,15 +184,15 @@ def _search(
         unit=unit,
         max_rows=max_rows,
         max_networks=max_networks,
-        max_bytes=run.max_bytes,
-        n_threads=run.n_threads,
+        max_bytes=run.limits.max_bytes,
+        n_threads=run.limits.threads,
         watch=run.watch,
         follow=run.watch.follow,
         seconds_left=run.watch.seconds_left,
         end_time=run.watch.end_time,
         bench=run.bench,
     )
-    engine = choose_engine(problem, run.engine)
+    engine = choose_engine(problem, run.search.engine)
     with run.clock.stage("search"):
         found, scores = run_search(problem, table, engine)
     run.watch.follow(None)
@@ -231,7 +210,7 @@ def _in_rows(
 ) -> tuple[Found, Structures]:
     """Return the rows, networks grouped by class; only the best of them where there is no time to look at all."""
     if unit == "networks":
-        rows = group(table, found.choices, scores, run.n_threads, run.watch)
+        rows = group(table, found.choices, scores, run.limits.threads, run.watch)
     else:
         rows = Structures(found.choices, scores, found.sizes, None)
     if len(rows) < len(scores):
@@ -243,10 +222,14 @@ def _in_rows(
 def nothing_known(watch: Watch, when: str) -> BaseException:
     """Return the error for a search that ended before it could say anything exact."""
     if watch.reason == "time_limit":
-        return TimeLimitError(f"the time limit was reached {when}, so nothing exact can be said; raise time_limit")
+        return TimeLimitError(
+            "the time limit was reached {}, so nothing exact can be said; raise {}", when, Option("time_limit")
+        )
     if watch.reason in (None, "memory_limit"):
         return TooLargeError(
-            f"the search ran out of memory {when}; raise memory_limit, or lower bayes_factor or epsilon"
+            "the search ran out of memory {}; raise {}, or lower {} or {}",
+            when,
+            *map(Option, ("memory_limit", "bayes_factor", "epsilon")),
         )
     return KeyboardInterrupt(f"the search was stopped {when}")
 
@@ -324,7 +307,9 @@ def collect(
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be."""
     table = answer.table
-    log_total_mass = find_log_total_mass(run.source, run.posterior_share, run.watch, run.clock, run.max_bytes)
+    log_total_mass = find_log_total_mass(
+        run.source, run.search.posterior_share, run.watch, run.clock, run.limits.max_bytes
+    )
     scoring = dict(table.provenance)
     settings = dict(run.settings)
     if settings["prior"] is not None:

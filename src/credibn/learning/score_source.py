@@ -7,7 +7,7 @@ whether the networks within an epsilon are all networks there are.
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Protocol
@@ -16,13 +16,15 @@ from credibn._base.text import byte_text
 from credibn._run import Workbench
 from credibn._run.memory import limit_and_fix
 from credibn._run.watch import Watch
-from credibn.data import Dataset, read_data
+from credibn.data import Dataset
+from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
-from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
-from credibn.scores import ScoreTable, estimate_scoring, read_scores
+from credibn.scores import ScoreTable, read_scores
 from credibn.scores.pieces import TIME_LIMIT_REACHED
-from credibn.scores.scoring import count_allowed_sets, resolve_score, score_on
+from credibn.scores.scoring import count_allowed_sets, estimate_for, resolve_score, score_on
 
 __all__ = ["Clock", "ScoreSource", "open_source"]
 
@@ -77,9 +79,9 @@ class ScoreSource(Protocol):
 def open_source(
     data: Any,
     scores: Any,
+    reading: ReadOptions,
+    scoring: ScoreOptions,
     *,
-    scoring: Mapping[str, Any],
-    reading: Mapping[str, Any],
     watch: Watch,
     clock: Clock,
     n_threads: int,
@@ -100,12 +102,11 @@ def open_source(
     if (data is None) is (scores is None):
         raise OptionError("give either data or scores; " + ("both were given" if data is not None else "neither was"))
     if scores is None:
-        return _FromData(data, scoring, reading, watch, clock, n_threads, max_bytes, bench)
-    default = {"score": "bic"}
-    given = [name for name, value in scoring.items() if value is not None and value != default.get(name)]
-    if given or reading:
-        listed = ", ".join([*given, *reading])
-        raise OptionError(f"{listed} cannot change scores that are finished: leave it out, or give the data instead")
+        return _FromData(data, reading, scoring, watch, clock, n_threads, max_bytes, bench)
+    given = [Option(name) for name in (*scoring.given(), *reading.given())]
+    if given:
+        listed = Phrase(", ".join(["{}"] * len(given)), *given)
+        raise OptionError("{} cannot change scores that are finished: leave it out, or give the data instead", listed)
     with clock.stage("read"):
         table = scores if isinstance(scores, ScoreTable) else _read_scores(scores)
     return _FromTable(table)
@@ -155,28 +156,27 @@ class _FromData:
     def __init__(
         self,
         data: Any,
-        scoring: Mapping[str, Any],
-        reading: Mapping[str, Any],
+        reading: ReadOptions,
+        scoring: ScoreOptions,
         watch: Watch,
         clock: Clock,
         n_threads: int,
         max_bytes: int | None,
         bench: Workbench,
     ) -> None:
-        self._scoring, self._watch, self._clock = dict(scoring), watch, clock
+        self._scoring, self._watch, self._clock = scoring, watch, clock
         self._n_threads, self._max_bytes, self._bench = n_threads, max_bytes, bench
         self._table: ScoreTable | None = None
-        columns = resolve_score(scoring["score"], scoring["equivalent_sample_size"]).columns
-        options = dict(reading) if isinstance(data, Dataset) else {"columns": columns, **reading}
+        columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
         with clock.stage("read"), reading_until(watch.deadline):
-            self._data = read_data(data, **options)
+            self._data = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
         self.n_variables = self._data.n_variables
 
     def n_searched(self) -> int:
         return self._data.n_variables - len(self._data.constant_columns)
 
     def is_cheap_to_score(self, epsilon: float) -> bool:
-        needed = estimate_scoring(self._data, **self._scoring, epsilon=epsilon)
+        needed = estimate_for(self._data, self._scoring, epsilon)
         if needed.engine == "local":  # a Python function for each parent set
             return needed.n_local_scores <= _MOST_LOCAL_SCORES
         return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
@@ -192,19 +192,21 @@ class _FromData:
                 self._table = score_on(
                     self._bench,
                     self._data,
-                    **self._scoring,
-                    epsilon=epsilon,
+                    self._scoring,
+                    epsilon,
                     n_threads=self._n_threads,
                     time_left=self._watch.seconds_left(),
                     progress=lambda fraction: self._watch("score", fraction),
                 )
         except KeyboardInterrupt:
             if self._watch.reason == "time_limit":
-                raise TimeLimitError(TIME_LIMIT_REACHED) from None
+                raise TimeLimitError("{}", TIME_LIMIT_REACHED) from None
             if self._watch.reason == "memory_limit":
-                fix = limit_and_fix() if self._max_bytes is None else "raise memory_limit"
+                fix = limit_and_fix() if self._max_bytes is None else Phrase("raise {}", Option("memory_limit"))
                 raise TooLargeError(
-                    f"scoring took more memory than it may: {fix}, or lower bayes_factor or epsilon, or set max_parents"
+                    "scoring took more memory than it may: {}, or lower {} or {}, or set {}",
+                    fix,
+                    *map(Option, ("bayes_factor", "epsilon", "max_parents")),
                 ) from None
             raise
         return self._table
@@ -215,14 +217,17 @@ class _FromData:
             return False
         # A score may be undefined for some sets: such a table never lists all that is allowed, but ceases to grow.
         ceased = epsilon >= math.ldexp(max(span, 1.0), 20)
-        return ceased or table.n_candidates >= count_allowed_sets(self._data, **self._scoring)
+        return ceased or table.n_candidates >= count_allowed_sets(self._data, self._scoring)
 
     def _check_memory(self, epsilon: float) -> None:
         if self._max_bytes is None:
             return
-        need = estimate_scoring(self._data, **self._scoring, epsilon=epsilon).memory_bytes
+        need = estimate_for(self._data, self._scoring, epsilon).memory_bytes
         if need > self._max_bytes:
             raise TooLargeError(
-                f"scoring needs about {byte_text(need)}, above the memory limit of {byte_text(self._max_bytes)}; raise "
-                "memory_limit or set max_parents"
+                "scoring needs about {}, above the memory limit of {}; raise {} or set {}",
+                byte_text(need),
+                byte_text(self._max_bytes),
+                Option("memory_limit"),
+                Option("max_parents"),
             )

@@ -13,7 +13,7 @@ from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
-from credibn.errors import CredibnWarning, OptionError
+from credibn.errors import CredibnWarning, Option, OptionError
 from credibn.models.fitting import fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
@@ -125,7 +125,7 @@ def average_models(
 def _check_limits(share: object, max_classes: object) -> None:
     is_number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
     if not is_number or not 0 < share <= 1:  # type: ignore[operator]
-        raise OptionError(f"share is {share!r}; it must be a number above 0 and at most 1")
+        raise OptionError.refusing("share", share, "it must be a number above 0 and at most 1")
     whole_number("max_classes", max_classes, 1)
 
 
@@ -146,7 +146,8 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
             "cut points, missing values; numbers in a DataFrame are text in a CSV file): give the same path or table "
-            "as to learn, or pass allow_other_data=True to fit the parameters to this one"
+            "as to learn, or pass {} to fit the parameters to this one",
+            Option("allow_other_data", True),
         )
     return dataset
 

@@ -175,7 +175,7 @@ def fit_local_model(
 
 def _check_options(method: object, equivalent_sample_size: object, pseudo_rows: object) -> None:
     if method not in METHODS:
-        raise OptionError(f"method is {method!r}; it is one of {', '.join(map(repr, METHODS))}")
+        raise OptionError.refusing("method", method, f"it is one of {', '.join(map(repr, METHODS))}")
     for name, value, least in (
         ("equivalent_sample_size", equivalent_sample_size, 0.0),
         ("pseudo_rows", pseudo_rows, _MIN_PSEUDO_ROWS),
@@ -183,7 +183,7 @@ def _check_options(method: object, equivalent_sample_size: object, pseudo_rows: 
         is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or value < least or value == 0:  # type: ignore[arg-type, operator]
             rule = "positive" if least == 0 else f"at least {least:g}"
-            raise OptionError(f"{name} is {value!r}; it must be a finite number, {rule}: leave it out for 1")
+            raise OptionError.refusing(name, value, f"it must be a finite number, {rule}: leave it out for 1")
 
 
 def _refuse_large(data: Dataset, child: int, discrete: tuple[int, ...], numbers_per_cell: int) -> None:

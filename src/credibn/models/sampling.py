@@ -26,7 +26,7 @@ def sample_frame(network: BayesianNetwork, n_rows: int, seed: int) -> DataFrame:
 
     n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
     if n_rows > _MAX_ROWS:
-        raise OptionError(f"n_rows is {n_rows:,}; at most {_MAX_ROWS:,} rows can be drawn at once")
+        raise OptionError.refusing("n_rows", n_rows, f"at most {_MAX_ROWS:,} rows can be drawn at once")
     generator = np.random.default_rng(seed)
     nothing = np.zeros(0)
     columns: list[NDArray[Any]] = [nothing] * network.n_variables

@@ -26,7 +26,7 @@ from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import byte_text, plural
 from credibn._run.memory import usable_bytes
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import Option, OptionError, TooLargeError
 from credibn.posterior.parent_sets import ParentSetProbabilities, pair_frame, rounding_of_edges
 from credibn.scores import ScoreTable
 
@@ -281,7 +281,10 @@ def _check_memory(estimate: PosteriorEstimate, memory_limit: int | None) -> None
     allowed = usable_bytes() if memory_limit is None else memory_limit
     if estimate.memory_bytes > allowed:
         raise TooLargeError(
-            f"the sum over all networks of {estimate.n_searched} variables needs "
-            f"{byte_text(estimate.memory_bytes)}, but the limit allows {byte_text(allowed)}; raise memory_limit or "
-            "use fewer variables"
+            "the sum over all networks of {} variables needs {}, but the limit allows {}; raise {} or use fewer "
+            "variables",
+            estimate.n_searched,
+            byte_text(estimate.memory_bytes),
+            byte_text(allowed),
+            Option("memory_limit"),
         )

@@ -18,7 +18,7 @@ from typing import Any
 
 from credibn._base.checks import decoded, file_path
 from credibn.data.suggesting import suggestion
-from credibn.errors import FileFormatError, OptionError
+from credibn.errors import FileFormatError, Option, OptionError, Phrase
 
 _EDGE_FORMS = "a (parent, child) pair of names, or a string like 'parent->child'"
 
@@ -68,8 +68,8 @@ def resolve_constraints(
     """
     names = tuple(names)
     left_out = {position_of(names, name) for name in unavailable}
-    banned = _resolve_edges(names, forbidden_edges, "forbidden_edges", left_out)
-    needed = _resolve_edges(names, required_edges, "required_edges", left_out)
+    banned = _resolve_edges(names, forbidden_edges, Option("forbidden_edges"), left_out)
+    needed = _resolve_edges(names, required_edges, Option("required_edges"), left_out)
     layers = _resolve_tiers(names, tiers, left_out)
     limits = _resolve_limits(names, max_parents)
     _check_not_both(names, needed, banned, layers)
@@ -82,38 +82,44 @@ def resolve_constraints(
         if len(parents) > limits[child]:
             listed = ", ".join(repr(names[v]) for v in sorted(parents))
             raise OptionError(
-                f"{names[child]!r} has {len(parents)} required parents ({listed}) but max_parents allows "
-                f"{limits[child]}: raise that limit or drop required edges"
+                "{!r} has {} required parents ({}) but {} allows {}: raise that limit or drop required edges",
+                names[child],
+                len(parents),
+                listed,
+                Option("max_parents"),
+                limits[child],
             )
     forbidden = _by_child(len(names), banned | set(_tier_edges(layers)))
     return Constraints(names, forbidden, required, limits, layers)
 
 
-def position_of(names: Sequence[str], node: object, what: str = "variable") -> int:
+def position_of(names: Sequence[str], node: object, what: str | Phrase = "variable") -> int:
     """Return the position of a variable given by name or by position."""
     if isinstance(node, str):
         if node in names:
             return names.index(node)
-        raise OptionError(f"unknown {what} {node!r}: {suggestion(node, names)}")
+        raise OptionError("unknown {} {!r}: {}", what, node, suggestion(node, names), value=node)
     try:
         position = operator.index(node)  # type: ignore[arg-type]
     except TypeError:
         position = -1
     if isinstance(node, bool) or not 0 <= position < len(names):
-        raise OptionError(f"unknown {what} {node!r}: give a name, or a position from 0 to {len(names) - 1}")
+        raise OptionError(
+            "unknown {} {!r}: give a name, or a position from 0 to {}", what, node, len(names) - 1, value=node
+        )
     return position
 
 
-def edge_of(names: Sequence[str], edge: Any, option: str = "edge") -> tuple[int, int]:
+def edge_of(names: Sequence[str], edge: Any, option: str | Option = "edge") -> tuple[int, int]:
     """Return the positions (parent, child) of an edge given as a pair or as a string."""
     ends = _split_arrow(names, edge, option) if isinstance(edge, str) else edge
     try:
         parent, child = ends
     except (TypeError, ValueError):
-        raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}") from None
-    source, target = (position_of(names, end, f"variable in {option}") for end in (parent, child))
+        raise OptionError("{}: {!r} is not an edge; give {}", option, edge, _EDGE_FORMS, value=edge) from None
+    source, target = (position_of(names, end, Phrase("variable in {}", option)) for end in (parent, child))
     if source == target:
-        raise OptionError(f"{option}: {edge!r} is a self-loop; name two different variables")
+        raise OptionError("{}: {!r} is a self-loop; name two different variables", option, edge, value=edge)
     return source, target
 
 
@@ -176,35 +182,38 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     return tiers
 
 
-def _split_arrow(names: Sequence[str], edge: str, option: str) -> tuple[str, str]:
+def _split_arrow(names: Sequence[str], edge: str, option: str | Option) -> tuple[str, str]:
     """Split at the one arrow that leaves two known names: names may hold arrows themselves."""
     arrows = [at for at in range(len(edge)) if edge.startswith("->", at)]
     splits = [(edge[:at].strip(), edge[at + 2 :].strip()) for at in arrows]
     if not splits:
-        raise OptionError(f"{option}: {edge!r} is not an edge; give {_EDGE_FORMS}")
+        raise OptionError("{}: {!r} is not an edge; give {}", option, edge, _EDGE_FORMS, value=edge)
     known = [split for split in splits if split[0] in names and split[1] in names]
     if len(known) > 1:
-        raise OptionError(f"{option}: {edge!r} can be read as {known}; give the edge as a (parent, child) pair")
+        raise OptionError("{}: {!r} can be read as {}; give the edge as a (parent, child) pair", option, edge, known)
     return known[0] if known else splits[0]
 
 
 def _resolve_edges(
-    names: tuple[str, ...], edges: Iterable[object] | None, option: str, left_out: set[int]
+    names: tuple[str, ...], edges: Iterable[object] | None, option: Option, left_out: set[int]
 ) -> set[tuple[int, int]]:
     if edges is None:
         return set()
     if isinstance(edges, str):
         edges = [edges]
     if not isinstance(edges, Iterable):
-        raise OptionError(f"{option} is {edges!r}; give a list of edges, each {_EDGE_FORMS}")
+        raise OptionError.refusing(option.name, edges, f"give a list of edges, each {_EDGE_FORMS}")
     resolved = set()
     for edge in edges:
         parent, child = edge_of(names, edge, option)
         for end in (parent, child):
             if end in left_out:
                 raise OptionError(
-                    f"{option}: {names[parent]!r} -> {names[child]!r} touches {names[end]!r}, which is "
-                    "constant and takes no part in the search; drop the edge"
+                    "{}: {!r} -> {!r} touches {!r}, which is constant and takes no part in the search; drop the edge",
+                    option,
+                    names[parent],
+                    names[child],
+                    names[end],
                 )
         resolved.add((parent, child))
     return resolved
@@ -216,7 +225,7 @@ def _resolve_tiers(
     if tiers is None:
         return ()
     if isinstance(tiers, str) or not isinstance(tiers, Iterable):
-        raise OptionError(f"tiers is {tiers!r}; give a list of lists of names, or read a file with read_tiers")
+        raise OptionError.refusing("tiers", tiers, "give a list of lists of names, or read a file with read_tiers")
     tier_of, layers = dict[int, int](), list[tuple[int, ...]]()
     for number, tier in enumerate(tiers, start=1):
         if isinstance(tier, str) or not isinstance(tier, Iterable):
@@ -225,7 +234,11 @@ def _resolve_tiers(
         for v in members:
             if v in tier_of:
                 raise OptionError(
-                    f"tiers: {names[v]!r} is in tier {tier_of[v]} and again in tier {number}; list it once"
+                    "{}: {!r} is in tier {} and again in tier {}; list it once",
+                    Option("tiers"),
+                    names[v],
+                    tier_of[v],
+                    number,
                 )
             tier_of[v] = number
         layers.append(tuple(v for v in members if v not in left_out))
@@ -233,24 +246,24 @@ def _resolve_tiers(
 
 
 def _resolve_limits(names: tuple[str, ...], max_parents: Any) -> tuple[int, ...]:
-    limits = [len(names) - 1] * len(names)
+    limits, option = [len(names) - 1] * len(names), Option("max_parents")
     if max_parents is None:
         return tuple(limits)
     if isinstance(max_parents, Mapping):
         for name, limit in max_parents.items():
-            child = position_of(names, name, "variable in max_parents")
-            limits[child] = _limit(limit, f"max_parents of {names[child]!r}", limits[child])
+            child = position_of(names, name, Phrase("variable in {}", option))
+            limits[child] = _limit(limit, Phrase("{} of {!r}", option, names[child]), limits[child])
         return tuple(limits)
-    return (_limit(max_parents, "max_parents", len(names) - 1),) * len(names)
+    return (_limit(max_parents, Phrase("{}", option), len(names) - 1),) * len(names)
 
 
-def _limit(value: Any, what: str, unlimited: int) -> int:
+def _limit(value: Any, what: Phrase, unlimited: int) -> int:
     try:
         limit = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         limit = -1
     if limit < 0:
-        raise OptionError(f"{what} is {value!r}; give a whole number, 0 or more, or None for no limit")
+        raise OptionError("{} is {!r}; give a whole number, 0 or more, or None for no limit", what, value, value=value)
     return min(limit, unlimited)
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
-from credibn.errors import FileFormatError, OptionError
+from credibn.errors import FileFormatError, Option, OptionError, Phrase
 from credibn.scores.binary_files import read_binary, write_binary
 from credibn.scores.table import ScoreTable
 from credibn.scores.text_files import read_jkl, read_pss, write_jkl, write_pss
@@ -105,6 +105,7 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
 def _format_of(path: Path, format: str | None) -> str:
     chosen = path.suffix[1:].lower() if format is None else format
     if not isinstance(chosen, str) or chosen not in _FORMATS:
-        given = f"{path.name!r} ends in {path.suffix!r}" if format is None else f"format is {format!r}"
-        raise OptionError(f"{given}; score files are {', '.join(_FORMATS)}: use such an ending or format=")
+        named, option = ("{!r} ends in {!r}", path.name, path.suffix), Option("format")
+        given = Phrase(*named) if format is None else Phrase("{} is {!r}", option, format)
+        raise OptionError("{}; score files are {}: use such an ending, or {}", given, ", ".join(_FORMATS), option)
     return chosen

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.version import version
 from credibn._run import Arrays, GoesOn, OutOfTime, Stopped, Work, Workbench, aligned, cut_evenly
-from credibn.errors import TimeLimitError
+from credibn.errors import Option, Phrase, TimeLimitError
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
 from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
@@ -24,9 +24,10 @@ from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
 __all__ = ["TIME_LIMIT_REACHED", "core_arguments", "score_in_pieces"]
 
-TIME_LIMIT_REACHED = (
-    "the time limit was reached while parent sets were scored, so nothing exact can be said; raise time_limit, lower "
-    "bayes_factor or epsilon, or set max_parents"
+TIME_LIMIT_REACHED = Phrase(
+    "the time limit was reached while parent sets were scored, so nothing exact can be said; raise {}, lower {} or {}, "
+    "or set {}",
+    *map(Option, ("time_limit", "bayes_factor", "epsilon", "max_parents")),
 )
 
 _PIECES = 100
@@ -112,7 +113,7 @@ def score_in_pieces(
             found = whole.join_table(_joined(parts, "costs"), _joined(parts, "cells"), n_threads, goes_on_joining)
         return None if found is None else Scored(found, tolerance)
     except OutOfTime:
-        raise TimeLimitError(TIME_LIMIT_REACHED) from None
+        raise TimeLimitError("{}", TIME_LIMIT_REACHED) from None
     except Stopped:
         return None
 

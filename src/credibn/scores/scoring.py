@@ -11,25 +11,35 @@ docs/guarantees.md proves them. Three engines give the same answer:
 """
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
 from credibn import _core
-from credibn._base.checks import whole_number
 from credibn._base.text import byte_text
 from credibn._base.version import version
 from credibn._run import Workbench
 from credibn._run.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
-from credibn.data import Dataset, read_data
-from credibn.errors import CredibnError, OptionError, TooLargeError
+from credibn.data import Dataset
+from credibn.data.reading import read_table
+from credibn.errors import CredibnError, Option, OptionError, TooLargeError
+from credibn.options import (
+    NO_OPTIONS,
+    Edges,
+    Progress,
+    ReadOptions,
+    ScoreName,
+    ScoreOptions,
+    resolve_epsilon,
+    resolve_threads,
+    suggesting,
+)
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
-from credibn.scores.epsilon import resolve_epsilon
 from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore, score_local
 from credibn.scores.mixed import ConditionalGaussianBIC
@@ -44,23 +54,21 @@ __all__ = [
     "SCORES",
     "ScoringEstimate",
     "count_allowed_sets",
+    "estimate_for",
     "estimate_scoring",
     "resolve_score",
-    "resolve_threads",
     "score_on",
     "score_parent_sets",
 ]
 
-SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic")
+SCORES: tuple[str, ...] = get_args(ScoreName)
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 4 << 30
 """The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
-MOST_THREADS = 256
-"""More are of no use, and each costs memory; the result is the same."""
 _MOST_VARIABLES = 255
-_EDGES = Iterable[tuple[str, str] | str]
 
 
+@suggesting
 def score_parent_sets(
     data: Any,
     *,
@@ -68,23 +76,30 @@ def score_parent_sets(
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     equivalent_sample_size: float | None = None,
-    forbidden_edges: _EDGES | None = None,
-    required_edges: _EDGES | None = None,
+    forbidden_edges: Edges | None = None,
+    required_edges: Edges | None = None,
     tiers: Sequence[Iterable[str]] | None = None,
     max_parents: int | Mapping[str, int] | None = None,
     prior: StructurePrior | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
     executor: Executor | None = None,
-    progress: Callable[[float], bool | None] | None = None,
-    **read_options: Any,
+    progress: Progress | None = None,
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
 ) -> ScoreTable:
     """Score every parent set that a network within epsilon of the optimum could use.
 
     Parameters
     ----------
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
-        See `read_data`, which also takes the ``read_options``.
+        See `read_data`.
     score : str or score object
         One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
         or an object with the members of `SetScore` or `LocalScore`.
@@ -106,7 +121,9 @@ def score_parent_sets(
         Does the scoring in pieces, on other processes or machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
-        Called a few times per second with the fraction done; scoring stops if it returns False.
+        Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
+    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+        How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
     -------
@@ -128,55 +145,34 @@ def score_parent_sets(
     >>> list(table.parent_sets("X1"))[0][1]
     ('X0',)
     """
-    threads = resolve_threads(n_threads)
-    return score_on(
-        Workbench(executor, threads),
-        data,
-        score=score,
-        bayes_factor=bayes_factor,
-        epsilon=epsilon,
-        equivalent_sample_size=equivalent_sample_size,
-        forbidden_edges=forbidden_edges,
-        required_edges=required_edges,
-        tiers=tiers,
-        max_parents=max_parents,
-        prior=prior,
-        engine=engine,
-        n_threads=threads,
-        progress=progress,
-        **read_options,
-    )
+    reading, scoring, threads = ReadOptions.of(locals()), ScoreOptions.of(locals()), resolve_threads(n_threads)
+    gap = resolve_epsilon(bayes_factor, epsilon)
+    bench, tell = Workbench(executor, threads), None if progress is None else partial(progress, "score")
+    return score_on(bench, data, scoring, gap, reading, engine=engine, n_threads=threads, progress=tell)
 
 
 def score_on(
     workbench: Workbench,
     data: Any,
+    scoring: ScoreOptions,
+    epsilon: float,
+    reading: ReadOptions = NO_OPTIONS,
     *,
     engine: str = "auto",
     n_threads: int,
     progress: Callable[[float], bool | None] | None = None,
     time_left: float | None = None,
-    **options: Any,
 ) -> ScoreTable:
     """Do what `score_parent_sets` does, on a workbench that the caller has.
 
-    Parameters
-    ----------
-    workbench : Workbench
-        Where it is done in pieces, unless the workbench is embedded.
-    n_threads : int
-        Of this process.
-    time_left : float, optional
-        Seconds after which workers stop; the caller's `progress` decides for this process.
-    **options
-        As for `score_parent_sets`.
+    After `time_left` seconds workers stop; the caller's `progress` decides for this process.
     """
     with explaining_shortage():
-        problem = _make_problem(data, **options)
+        problem = _make_problem(data, scoring, epsilon, reading)
         estimate = _estimate(problem, engine)
         found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
         nodes, scores, masks = problem.widen(found.candidates)
-        provenance = _provenance(problem, options.get("prior"), estimate) | {"tolerance": found.tolerance}
+        provenance = _provenance(problem, scoring.prior, estimate) | {"tolerance": found.tolerance}
         return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
@@ -215,7 +211,29 @@ class ScoringEstimate:
     tolerance: float | None
 
 
-def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> ScoringEstimate:
+@suggesting
+def estimate_scoring(
+    data: Any,
+    *,
+    score: str | SetScore | LocalScore = "bic",
+    bayes_factor: float | None = None,
+    epsilon: float | None = None,
+    equivalent_sample_size: float | None = None,
+    forbidden_edges: Edges | None = None,
+    required_edges: Edges | None = None,
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+    prior: StructurePrior | None = None,
+    engine: str = "auto",
+    columns: str | None = None,
+    continuous: Iterable[str] | None = None,
+    state_names: Mapping[str, Sequence[object]] | None = None,
+    weights: str | None = None,
+    missing: str = "error",
+    missing_values: Iterable[str] | None = None,
+    discretise: Any = None,
+    max_states: int = 100,
+) -> ScoringEstimate:
     """Predict the work and the memory of `score_parent_sets` with the same options, without scoring.
 
     Examples
@@ -224,19 +242,20 @@ def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> Scor
     >>> estimate_scoring(np.arange(8).reshape(4, 2) % 3).n_sets
     4
     """
-    return _estimate(_make_problem(data, **options), engine)
+    reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
+    return estimate_for(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading, engine)
 
 
-def count_allowed_sets(data: Any, **options: Any) -> int:
-    """Return how many parent sets the constraints allow, all nodes together: what a table without pruning would list.
+def estimate_for(
+    data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS, engine: str = "auto"
+) -> ScoringEstimate:
+    """Do what `estimate_scoring` does, with the options in their groups."""
+    return _estimate(_make_problem(data, scoring, epsilon, reading), engine)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_allowed_sets(np.arange(8).reshape(4, 2) % 3)
-    4
-    """
-    problem = _make_problem(data, **options)
+
+def count_allowed_sets(data: Dataset, scoring: ScoreOptions) -> int:
+    """Return how many parent sets the constraints allow, all nodes together: those of a table without pruning."""
+    problem = _make_problem(data, scoring, 0.0)
     total = problem.data.n_variables - problem.n_searched
     for child in range(problem.n_searched):
         _, free, most = problem.parent_choices(child)
@@ -245,33 +264,19 @@ def count_allowed_sets(data: Any, **options: Any) -> int:
 
 
 def _make_problem(
-    data: Any,
-    *,
-    score: str | SetScore | LocalScore = "bic",
-    bayes_factor: float | None = None,
-    epsilon: float | None = None,
-    equivalent_sample_size: float | None = None,
-    forbidden_edges: _EDGES | None = None,
-    required_edges: _EDGES | None = None,
-    tiers: Sequence[Iterable[str]] | None = None,
-    max_parents: int | Mapping[str, int] | None = None,
-    prior: StructurePrior | None = None,
-    **read_options: Any,
+    data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS
 ) -> ScoringProblem:
-    scorer = resolve_score(score, equivalent_sample_size)
-    gap = resolve_epsilon(bayes_factor, epsilon)
-    if not isinstance(data, Dataset):
-        read_options.setdefault("columns", scorer.columns)
-    dataset = read_data(data, **read_options)
+    scorer = resolve_score(scoring.score, scoring.equivalent_sample_size)
+    dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(scorer.columns))
     constraints = resolve_constraints(
         dataset.names,
-        forbidden_edges=forbidden_edges,
-        required_edges=required_edges,
-        tiers=tiers,
-        max_parents=max_parents,
+        forbidden_edges=scoring.forbidden_edges,
+        required_edges=scoring.required_edges,
+        tiers=scoring.tiers,
+        max_parents=scoring.max_parents,
         unavailable=dataset.constant_columns,
     )
-    return ScoringProblem(dataset, scorer, gap, constraints, resolve_prior(prior, dataset.names))
+    return ScoringProblem(dataset, scorer, epsilon, constraints, resolve_prior(scoring.prior, dataset.names))
 
 
 def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
@@ -280,7 +285,9 @@ def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: fl
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
         raise OptionError(
-            f"equivalent_sample_size={equivalent_sample_size!r} was given with score {score!r}; only 'bdeu' takes it"
+            "{} was given with score {!r}; only 'bdeu' takes it",
+            Option("equivalent_sample_size", equivalent_sample_size),
+            score,
         )
     if isinstance(score, str):
         named: dict[str, SetScore] = {
@@ -299,14 +306,6 @@ def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: fl
         f"score is {score!r}; give a name ({', '.join(SCORES)}) or an object with name, columns, settings() and "
         "set_costs(data, sets) or local_cost(data, node, parents)"
     )
-
-
-def resolve_threads(n_threads: int | None) -> int:
-    """Return the number of threads: all cores by default, at most `MOST_THREADS`."""
-    if n_threads is None:
-        n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(n_cores, MOST_THREADS)
-    return min(whole_number("n_threads", n_threads, 1), MOST_THREADS)
 
 
 def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
@@ -359,8 +358,9 @@ def _refuse_infinite(problem: ScoringProblem, error: ValueError) -> NoReturn:
     if isinstance(error, CredibnError) or not isinstance(problem.score, DiscreteScore):
         raise error
     raise TooLargeError(
-        f"these scores cannot be computed ({error}); require fewer parents, set max_parents, or use smaller terms of "
-        "the prior"
+        "these scores cannot be computed ({}); require fewer parents, set {}, or use smaller terms of the prior",
+        error,
+        Option("max_parents"),
     ) from error
 
 
@@ -395,9 +395,14 @@ def _run(
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
-            f"scoring {estimate.n_searched} columns with up to {estimate.largest_parent_set} parents needs "
-            f"{estimate.n_sets:,} sets and about {byte_text(estimate.memory_bytes)}, above the limit of "
-            f"{byte_text(most_bytes)}; set max_parents (or, for categories, use the engine 'descent')"
+            "scoring {} columns with up to {} parents needs {:,} sets and about {}, above the limit of {}; set {} (or, "
+            "for categories, use the engine 'descent')",
+            estimate.n_searched,
+            estimate.largest_parent_set,
+            estimate.n_sets,
+            byte_text(estimate.memory_bytes),
+            byte_text(most_bytes),
+            Option("max_parents"),
         )
     guard, is_short = MemoryGuard(), False
 
@@ -420,8 +425,9 @@ def _run(
         _refuse_infinite(problem, error)
     if is_short:
         raise TooLargeError(
-            f"scoring took most of the memory there is: {limit_and_fix()}, or lower bayes_factor or epsilon, or set "
-            "max_parents"
+            "scoring took most of the memory there is: {}, or lower {} or {}, or set {}",
+            limit_and_fix(),
+            *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )
     if found is None:
         raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")

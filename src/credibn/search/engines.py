@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._run.memory import is_out_of_memory, limit_and_fix
 from credibn._run.tally import FINISHING, Tally
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
@@ -56,12 +56,20 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
     possible = [engine for engine in candidates if estimates[engine.name].possible]
     possible.sort(key=lambda engine: estimates[engine.name].seconds)
     if not possible:
-        reasons = "; ".join(f"{name}: {estimate.reason}" for name, estimate in estimates.items())
+        each = [Phrase("{}: {}", engine, estimate.reason) for engine, estimate in estimates.items()]
+        reasons = Phrase("; ".join(["{}"] * len(each)) or "none is installed", *each)
+        if name == "auto":
+            raise TooLargeError(
+                "no engine can search {} variables with {:,} candidate parent sets ({})",
+                problem.n_variables,
+                len(problem.costs),
+                reasons,
+            )
         raise TooLargeError(
-            f"no engine can search {problem.n_variables} variables with {len(problem.costs):,} candidate parent sets "
-            f"({reasons or 'none is installed'})"
-            if name == "auto"
-            else f"engine={name!r} cannot take this problem ({reasons}); use engine='auto', or another one"
+            "{} cannot take this problem ({}); use {}, or another one",
+            Option("engine", name),
+            reasons,
+            Option("engine", "auto"),
         )
     first, *others = possible
     firm = [engine for engine in others if estimates[engine.name].is_firm]
@@ -138,8 +146,11 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
         if not is_out_of_memory(error):
             raise
         raise TooLargeError(
-            f"{engine.name} ran out of memory ({error}): {limit_and_fix()}; or lower bayes_factor or epsilon, or set "
-            "max_networks"
+            "{} ran out of memory ({}): {}; or lower {} or {}, or set {}",
+            engine.name,
+            error,
+            limit_and_fix(),
+            *map(Option, ("bayes_factor", "epsilon", "max_networks")),
         ) from error
     found = replace(found, engine=found.engine or engine.name)
     scores = exact_scores(table, found.choices, problem.n_threads)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from credibn._base.text import byte_text
 from credibn._run.memory import usable_bytes
+from credibn.errors import Option, Phrase
 from credibn.search.problem import EngineEstimate, SearchProblem
 
 __all__ = ["allowed_bytes", "within_memory"]
@@ -21,7 +22,8 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
     need, allowed = byte_text(estimate.bytes), byte_text(limit)
-    reason = f"it needs {need}, but the limit allows {allowed}; raise memory_limit or use a larger machine"
+    fix = Phrase("raise {} or use a larger machine", Option("memory_limit"))
+    reason = Phrase("it needs {}, but the limit allows {}; {}", need, allowed, fix)
     return replace(estimate, possible=False, reason=reason)
 
 

@@ -31,7 +31,7 @@ from credibn import _core
 from credibn._base.version import version
 from credibn._run import Workbench
 from credibn._run.tally import Tally, Unit
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TooLargeError
 from credibn.scores import ScoreTable
 
 __all__ = [
@@ -197,7 +197,7 @@ class EngineEstimate:
     """
 
     possible: bool
-    reason: str
+    reason: str | Phrase
     bytes: int
     seconds: float
     is_firm: bool = True
@@ -262,21 +262,30 @@ def choose_unit(table: ScoreTable, unit: str = "auto", score_equivalent: bool | 
     'networks'
     """
     if unit not in ("auto", "classes", "networks"):
-        raise OptionError(f"unit is {unit!r}; choose 'auto', 'classes' or 'networks'")
+        raise OptionError.refusing("unit", unit, "choose 'auto', 'classes' or 'networks'")
     obstacle = _obstacle_to_classes(table, score_equivalent)
     if unit == "classes" and obstacle is not None:
-        raise OptionError(f"unit is 'classes', but {obstacle}; use unit='auto' or unit='networks'")
+        raise OptionError(
+            "{} is 'classes', but {}; use {} or {}",
+            Option("unit"),
+            obstacle,
+            Option("unit", "auto"),
+            Option("unit", "networks"),
+        )
     return "networks" if unit == "networks" or obstacle is not None else "classes"
 
 
-def _obstacle_to_classes(table: ScoreTable, score_equivalent: bool | None) -> str | None:
+def _obstacle_to_classes(table: ScoreTable, score_equivalent: bool | None) -> str | Phrase | None:
     known = table.provenance.get("score_equivalent")
     if score_equivalent is not None and known is not None and bool(known) is not bool(score_equivalent):
         raise OptionError(
-            f"score_equivalent={score_equivalent!r} was given for a table whose origin says {known!r}; leave it out"
+            "{} was given for a table whose origin says {!r}; leave it out",
+            Option("score_equivalent", score_equivalent),
+            known,
         )
     if known is None and not score_equivalent:
-        return "this table does not say whether its score is score equivalent (score_equivalent=True asserts it)"
+        asserted = Option("score_equivalent", True)
+        return Phrase("this table does not say whether its score is score equivalent ({} asserts it)", asserted)
     if known is False:
         return "equivalent networks may score differently under this score or prior"
     if table.provenance.get("constraints"):
@@ -357,8 +366,13 @@ def make_problem(
     known = table.epsilon
     if known is not None and epsilon > known * (1 + _EPSILON_ROUNDING):
         raise OptionError(
-            f"epsilon is {epsilon:.6g}, but these scores were pruned for networks within {known:.6g} of the best; "
-            f"score again with epsilon={epsilon:.6g} or more, or ask for at most epsilon={known:.6g}"
+            "{} is {:.6g}, but these scores were pruned for networks within {:.6g} of the best; score again with {} or "
+            "more, or ask for at most {}",
+            Option("epsilon"),
+            epsilon,
+            known,
+            Option("epsilon", float(f"{epsilon:.6g}")),
+            Option("epsilon", float(f"{known:.6g}")),
         )
     return SearchProblem(
         names=table.names,

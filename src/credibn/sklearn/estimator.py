@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,13 @@ from credibn._base.checks import whole_number
 from credibn._run.progress import stage_bars
 from credibn.credible import CredibleSet
 from credibn.credible.classes import class_frame
-from credibn.data import Dataset, read_data
+from credibn.data import Dataset
 from credibn.data.frames import pandas_frame
+from credibn.data.reading import read_table
 from credibn.errors import DataError, OptionError, TimeLimitError
 from credibn.learning import learn
 from credibn.models import average_models
+from credibn.options import ReadOptions, suggesting
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.scoring import resolve_score
 from credibn.sklearn.inputs import as_array, checked_counts, checked_target, name_of, unused
@@ -36,9 +39,7 @@ from credibn.sklearn.inputs import as_array, checked_counts, checked_target, nam
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["CredibleNetworks"]
-
-_READ_OPTIONS = ("columns", "continuous", "missing", "missing_values", "discretise", "max_states")
+_READ_OPTIONS = tuple(name for name in ReadOptions.names() if name not in ("weights", "state_names"))
 
 
 def _has_states(estimator: CredibleNetworks) -> bool:
@@ -83,11 +84,11 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     bayes_factor : float
         How much better than a network the best may be, for the network to be credible.
     equivalent_sample_size : float
-        For "bdeu" only; the others do not look at it.
+        For "bdeu" only; the other scores ignore it.
     max_parents : int or mapping of name to int, optional
     forbidden_edges, required_edges : list of (parent, child) or "parent->child", optional
-    temporal_order : list of lists of names, optional
-        Edges may not point from a later group to an earlier one: the ``tiers`` of `credibn.learn`.
+    tiers : list of lists of names, optional
+        Edges may not point from a later tier to an earlier one.
     state_names : mapping of name to list, optional
         The states of a column in order, also those that X does not show: see `credibn.read_data`.
     max_networks : int, optional
@@ -146,6 +147,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     0.98
     """
 
+    @partial(suggesting, instead={"temporal_order": "it is called tiers, as in learn"})
     def __init__(
         self,
         score: str | SetScore | LocalScore = "bic",
@@ -154,7 +156,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         max_parents: int | Mapping[str, int] | None = None,
         forbidden_edges: Sequence[tuple[str, str] | str] | None = None,
         required_edges: Sequence[tuple[str, str] | str] | None = None,
-        temporal_order: Sequence[Iterable[str]] | None = None,
+        tiers: Sequence[Iterable[str]] | None = None,
         state_names: Mapping[str, Sequence[object]] | None = None,
         max_networks: int | None = None,
         time_limit: float | None = None,
@@ -168,7 +170,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.max_parents = max_parents
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
-        self.temporal_order = temporal_order
+        self.tiers = tiers
         self.state_names = state_names
         self.max_networks = max_networks
         self.time_limit = time_limit
@@ -264,7 +266,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         ----------
         X : DataFrame, Arrow table or array, with the columns that `fit` was given
         y : Series or array, optional
-            Not looked at where `fit` had none.
+            Ignored where `fit` had none.
         sample_weight : array, optional
 
         Returns
@@ -377,13 +379,14 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 f"read_options has {unknown[0]!r}; give a mapping with some of {', '.join(_READ_OPTIONS)} (counts of "
                 "rows are the sample_weight of fit, states have their own option)"
             )
-        options = {"columns": self._columns(), "state_names": self.state_names, **given}
+        weights = None
         if sample_weight is not None:
             counts = checked_counts(sample_weight, len(frame))
-            options["weights"] = unused("sample_weight", list(frame.columns))
-            frame = frame.assign(**{options["weights"]: counts})[counts > 0]
+            weights = unused("sample_weight", list(frame.columns))
+            frame = frame.assign(**{weights: counts})[counts > 0]
+        options = ReadOptions(**{"columns": self._columns(), **given}, state_names=self.state_names, weights=weights)
         try:
-            return read_data(frame, **options)
+            return read_table(frame, options)
         except DataError as error:
             error.add_note("CredibleNetworks takes options of read_data as read_options={'missing': 'drop', ...}")
             raise
@@ -399,7 +402,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 max_parents=self.max_parents,
                 forbidden_edges=self.forbidden_edges,
                 required_edges=self.required_edges,
-                tiers=self.temporal_order,
+                tiers=self.tiers,
                 max_networks=self.max_networks,
                 time_limit=self.time_limit,
                 n_threads=None if self.n_jobs in (None, -1) else whole_number("n_jobs", self.n_jobs, 1),

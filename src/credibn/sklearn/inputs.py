@@ -12,17 +12,9 @@ from sklearn.utils.validation import column_or_1d
 
 from credibn.errors import DataError
 
-__all__ = ["as_array", "checked_counts", "checked_target", "name_of", "unused"]
-
 
 def as_array(X: Any) -> Any:
-    """Return nested lists as an array in which text does not turn numbers into text; refuse the path of a file.
-
-    Examples
-    --------
-    >>> as_array([["a", 1]])
-    array([['a', 1]], dtype=object)
-    """
+    """Return nested lists as an array in which text does not turn numbers into text; refuse the path of a file."""
     if isinstance(X, str | PathLike):
         raise DataError(
             f"X is the path {str(X)!r}; an estimator takes tables: read the file first, or give it to learn"
@@ -34,13 +26,7 @@ def as_array(X: Any) -> Any:
 
 
 def checked_target(y: Any, is_discrete: bool) -> NDArray[Any]:
-    """Return y as an array of one dimension; refuse missing values, and fractions where it should be discrete.
-
-    Examples
-    --------
-    >>> checked_target(["a", "b"], is_discrete=True)
-    array(['a', 'b'], dtype='<U1')
-    """
+    """Return y as an array of one dimension; refuse missing values, and fractions where it should be discrete."""
     import pandas as pd
 
     values: NDArray[Any] = column_or_1d(y, warn=True)
@@ -60,13 +46,7 @@ def checked_target(y: Any, is_discrete: bool) -> NDArray[Any]:
 
 
 def checked_counts(sample_weight: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return the number of rows that each row stands for.
-
-    Examples
-    --------
-    >>> checked_counts([1.0, 2.0], n_rows=2)
-    array([1, 2])
-    """
+    """Return the number of rows that each row stands for."""
     counts = np.asarray(sample_weight)
     if counts.shape != (n_rows,):
         raise DataError(f"sample_weight has the shape {counts.shape}; give one number for each of the {n_rows} rows")
@@ -82,13 +62,7 @@ def checked_counts(sample_weight: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 def name_of(y: Any) -> str:
-    """Return the name of a Series, or "y" where it has none.
-
-    Examples
-    --------
-    >>> name_of([0, 1])
-    'y'
-    """
+    """Return the name of a Series, or "y" where it has none."""
     name = getattr(y, "name", None)
     if hasattr(y, "columns") and len(y.columns) == 1:
         name = y.columns[0]
@@ -96,13 +70,7 @@ def name_of(y: Any) -> str:
 
 
 def unused(name: str, names: Sequence[str]) -> str:
-    """Return a name that no column has.
-
-    Examples
-    --------
-    >>> unused("y", ["x", "y"])
-    'y_'
-    """
+    """Return a name that no column has."""
     while name in names:
         name += "_"
     return name

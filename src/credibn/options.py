@@ -1,0 +1,429 @@
+"""The options of `learn` and its kin, in four groups; each is named, documented and checked here and nowhere else.
+
+The public functions take options as keywords and hand them inwards as groups: `ReadOptions` say how a table is read,
+`ScoreOptions` how networks are scored, `SearchOptions` which networks are wanted, and `Limits` what they may take. What
+can be checked without the table is checked when a group is made; names of columns are checked once the table is open.
+"""
+
+import difflib
+import functools
+import inspect
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from types import FunctionType
+from typing import Any, Literal, ParamSpec, Self, TypeVar, cast, get_args
+
+import numpy as np
+
+from credibn._base.checks import whole_number
+from credibn.errors import Option, OptionError
+
+__all__ = ["Edges", "Limits", "Progress", "ReadOptions", "ScoreOptions", "SearchOptions"]
+
+Edges = Iterable[tuple[str, str] | str]
+"""Edges as a user gives them: (parent, child), or "parent->child"."""
+Progress = Callable[[str, float], bool | None]
+"""Called with the stage and the fraction done; the work stops if it returns False."""
+
+Columns = Literal["discrete", "continuous", "mixed"]
+Missing = Literal["error", "drop", "state"]
+ScoreName = Literal["bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic"]
+Unit = Literal["auto", "classes", "networks"]
+
+DEFAULT_BAYES_FACTOR = 20.0
+MAX_STATES = 65_535
+"""The most states that a column can have."""
+MOST_THREADS = 256
+"""More are of no use, and each costs memory; the result is the same."""
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _Group:
+    """What the groups share: each is a frozen dataclass."""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return the group that the keyword arguments of a public function fill; other arguments are left out."""
+        return cls(**{name: arguments[name] for name in cls.names() if name in arguments})
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the options."""
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]  # a subclass is a dataclass
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that differ from their default."""
+        # By text too: a default equals no array, and 100 is not True.
+        default = type(self)().as_dict()
+        return {
+            name: value
+            for name, value in self.as_dict().items()
+            if (type(value), str(value)) != (type(default[name]), str(default[name]))
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReadOptions(_Group):
+    """How a table is read.
+
+    Parameters
+    ----------
+    columns : {"discrete", "continuous", "mixed"}, optional
+        ``"discrete"``: the values of each column are categories, also where they look like numbers.
+        ``"continuous"``: each column is a number. ``"mixed"``: columns of fractional numbers and those listed in
+        ``continuous`` are numbers, the others categories. By default what the score takes, and discrete without one.
+    continuous : iterable of str, optional
+        Columns to read as numbers with ``columns="mixed"``.
+    state_names : mapping of str to list, optional
+        The states of a column in order, also those that the data does not show.
+    weights : str, optional
+        A column that holds the number of rows that each row stands for.
+    missing : {"error", "drop", "state"}
+        Refuse missing values, drop the rows that have some, or make "missing" a state.
+    missing_values : iterable of str, optional
+        Texts that stand for a missing value.
+    discretise : mapping of str to rule, or a rule, optional
+        How to cut numeric columns into intervals.
+    max_states : int
+        Refuse a discrete column with more distinct values.
+
+    Examples
+    --------
+    >>> ReadOptions(missing="drop").given()
+    {'missing': 'drop'}
+    """
+
+    columns: str | None = None
+    continuous: Iterable[str] | None = None
+    state_names: Mapping[str, Sequence[object]] | None = None
+    weights: str | None = None
+    missing: str = "error"
+    missing_values: Iterable[str] | None = None
+    discretise: Any = None
+    max_states: int = 100
+
+    def __post_init__(self) -> None:
+        if self.columns is not None:
+            check_choice("columns", self.columns, get_args(Columns))
+        check_choice("missing", self.missing, get_args(Missing))
+        is_count = isinstance(self.max_states, int) and not isinstance(self.max_states, bool)
+        if not is_count or not 1 <= self.max_states <= MAX_STATES:
+            raise OptionError.refusing("max_states", self.max_states, f"give a whole number from 1 to {MAX_STATES:,}")
+        object.__setattr__(self, "continuous", _names_of("continuous", self.continuous))
+        if self.state_names is not None and not isinstance(self.state_names, Mapping):
+            raise OptionError.refusing(
+                "state_names", self.state_names, "give a mapping of column name to list of states"
+            )
+        if self.weights is not None and not isinstance(self.weights, str):
+            raise OptionError.refusing("weights", self.weights, "give the name of the column that holds the counts")
+        object.__setattr__(self, "missing_values", checked_texts(self.missing_values))
+
+    def for_columns(self, kind: str) -> "ReadOptions":
+        """Return the options with the kind of columns that a score takes, unless one was given."""
+        return self if self.columns is not None else replace(self, columns=kind)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreOptions(_Group):
+    """How networks are scored, and which are allowed.
+
+    Parameters
+    ----------
+    score : str or score object
+        One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
+        or an object with the members of `SetScore` or `LocalScore`.
+    equivalent_sample_size : float, optional
+        For "bdeu", 1 by default.
+    forbidden_edges, required_edges : iterable of (parent, child) or "parent->child", optional
+    tiers : sequence of groups of names, optional
+        Edges may not point from a later tier to an earlier one.
+    max_parents : int or mapping of name to int, optional
+    prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
+        Log prior of a structure, added to its score.
+    """
+
+    score: Any = "bic"
+    equivalent_sample_size: float | None = None
+    forbidden_edges: Edges | None = None
+    required_edges: Edges | None = None
+    tiers: Iterable[Iterable[str]] | None = None
+    max_parents: int | Mapping[str, int] | None = None
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("forbidden_edges", "required_edges", "tiers"):
+            object.__setattr__(self, name, _as_lists(getattr(self, name)))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOptions(_Group):
+    """Which networks are wanted, and how they are searched for.
+
+    Parameters
+    ----------
+    bayes_factor, epsilon, ratio : float, optional
+        One of them says how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
+        factor of 20; with a ratio rho >= 1, a network may cost rho times the optimum.
+    score_equivalent : bool, optional
+        For scores of unknown origin: True asserts that Markov equivalent networks score the same.
+    unit : {"auto", "classes", "networks"}
+        Whether classes are searched for, or networks one by one.
+    engine : str
+        The search engine, by default chosen by predicted cost; the answer is the same.
+    posterior_share : bool, optional
+        Whether to compute which share of the posterior of all networks the set holds; by default where it is cheap.
+
+    Examples
+    --------
+    >>> SearchOptions(bayes_factor=1).gap, SearchOptions(ratio=1.5).gap
+    (0.0, None)
+    """
+
+    bayes_factor: float | None = None
+    epsilon: float | None = None
+    ratio: float | None = None
+    score_equivalent: bool | None = None
+    unit: str = "auto"
+    engine: str = "auto"
+    posterior_share: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.ratio is None:
+            resolve_epsilon(self.bayes_factor, self.epsilon)
+        else:
+            for name in ("bayes_factor", "epsilon"):
+                _refuse_both(Option(name, getattr(self, name)), Option("ratio", self.ratio))
+            resolve_ratio(self.ratio)
+        check_choice("unit", self.unit, get_args(Unit))
+        for name in ("score_equivalent", "posterior_share"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, bool | np.bool_):
+                raise OptionError.refusing(name, value, "it must be True, False or None, which lets credibn decide")
+
+    @property
+    def gap(self) -> float | None:
+        """Epsilon; None where a ratio was given, which needs the optimum first."""
+        return resolve_epsilon(self.bayes_factor, self.epsilon) if self.ratio is None else None
+
+
+@dataclass(frozen=True, eq=False)
+class Limits(_Group):
+    """What a run may take, and how much of its answer is wanted.
+
+    Parameters
+    ----------
+    max_networks : int, optional
+        Keep at most this many networks: whole classes from the best down while they fit.
+    max_classes : int, optional
+        Keep the best classes, this many and all that tie with the last.
+    time_limit : float, optional
+        Seconds for everything together.
+    memory_limit : int or str, optional
+        Bytes, or text such as "4G" (GiB).
+    n_threads : int, optional
+        All cores by default; the result is the same for any number.
+
+    Examples
+    --------
+    >>> Limits(memory_limit="1.5G").max_bytes
+    1610612736
+    """
+
+    max_networks: int | None = None
+    max_classes: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | str | None = None
+    n_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_networks", "max_classes"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else whole_number(name, value, 1))
+        resolve_seconds(self.time_limit)
+        resolve_bytes(self.memory_limit)
+        resolve_threads(self.n_threads)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit as a number; None is no limit."""
+        return resolve_seconds(self.time_limit)
+
+    @property
+    def max_bytes(self) -> int | None:
+        """The memory limit in bytes; None is no limit."""
+        return resolve_bytes(self.memory_limit)
+
+    @property
+    def threads(self) -> int:
+        """The number of threads to use."""
+        return resolve_threads(self.n_threads)
+
+
+def suggesting(function: Callable[_P, _R], instead: Mapping[str, str] | None = None) -> Callable[_P, _R]:
+    """Make a function refuse an unknown keyword with the name of the nearest one; its signature stays the same.
+
+    `instead` says what to do for keywords that have a reason not to be there.
+    """
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    reasons = instead or {}
+    error = UnknownOptionError  # a local name: the globals below are those of `function`
+
+    def call(*args: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in names:
+                raise error(function.__name__, name, names, reasons.get(name))
+        return function(*args, **options)
+
+    # With the globals of `function`, tools such as doctest find the wrapper where the function is.
+    made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
+    return cast("Callable[_P, _R]", functools.update_wrapper(made, function))
+
+
+class UnknownOptionError(OptionError, TypeError):
+    """A keyword that a function does not take; a `TypeError` too, as Python has it."""
+
+    def __init__(self, function: str, name: str, known: Iterable[str], reason: str | None = None) -> None:
+        if reason is None:
+            close = difflib.get_close_matches(name, list(known), n=3)
+            reason = f"did you mean {' or '.join(close)}?" if close else f"help({function}) lists the options"
+        OptionError.__init__(self, "{}() takes no {}: {}", function, Option(name), reason)
+
+    def __reduce__(self) -> Any:
+        return OptionError, self.args
+
+
+def check_choice(option: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of these words."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        raise OptionError.refusing(option, value, f"choose {', '.join(others)} or {last}")
+
+
+def checked_texts(missing_values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the texts that stand for a missing value; None leaves the choice to the kind of table."""
+    if missing_values is None:
+        return None
+    is_list = isinstance(missing_values, Iterable) and not isinstance(missing_values, str)
+    texts = tuple(missing_values) if is_list else ()
+    if not is_list or not all(isinstance(text, str) for text in texts):
+        raise OptionError.refusing("missing_values", missing_values, "give a list of strings such as ['NA', '-9']")
+    return texts
+
+
+def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = None) -> float:
+    """Return epsilon from whichever of the two was given; a Bayes factor of 20 if neither was.
+
+    Examples
+    --------
+    >>> resolve_epsilon(bayes_factor=1.0), resolve_epsilon(epsilon=2.5)
+    (0.0, 2.5)
+    """
+    _refuse_both(Option("bayes_factor", bayes_factor), Option("epsilon", epsilon))
+    if epsilon is not None:
+        value = _number("epsilon", epsilon)
+        if not 0 <= value < math.inf:
+            raise OptionError.refusing("epsilon", epsilon, "it must be 0 or more, and finite")
+        return value
+    return math.log(_factor("bayes_factor", DEFAULT_BAYES_FACTOR if bayes_factor is None else bayes_factor))
+
+
+def resolve_ratio(ratio: float) -> float:
+    """Return the ratio as a number, if it is one that can be used."""
+    return _factor("ratio", ratio)
+
+
+def resolve_seconds(time_limit: float | None) -> float | None:
+    """Return a time limit in seconds; None is no limit."""
+    if time_limit is None:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float | np.number) or not time_limit > 0:
+        raise OptionError.refusing("time_limit", time_limit, "it must be a number of seconds above 0")
+    return float(time_limit)
+
+
+def resolve_bytes(memory_limit: int | str | None, unit: str = "B") -> int | None:
+    """Return a memory limit in bytes; text without a unit is in `unit`, "B" or "G".
+
+    Examples
+    --------
+    >>> resolve_bytes("1.5G"), resolve_bytes("200 MB"), resolve_bytes(4096), resolve_bytes("2", unit="G")
+    (1610612736, 209715200, 4096, 2147483648)
+    """
+    if memory_limit is None:
+        return None
+    value = math.nan
+    if isinstance(memory_limit, str):
+        match = re.fullmatch(r"\s*(\d*\.?\d*(?:e[+-]?\d+)?)\s*(|B|[KMGT](?:i?B)?)\s*", memory_limit, re.IGNORECASE)
+        with suppress(ValueError):
+            value = (
+                math.nan if match is None else float(match[1]) * 1024 ** "BKMGT".index((match[2] or unit)[0].upper())
+            )
+    elif isinstance(memory_limit, int | np.integer) and not isinstance(memory_limit, bool):
+        value = memory_limit
+    if not 1 <= value < 2**63:
+        raise OptionError.refusing(
+            "memory_limit",
+            memory_limit,
+            f"give an amount such as '500M' or '4G', where a number alone is in {'bytes' if unit == 'B' else 'GiB'}",
+        )
+    return int(value)
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Return the number of threads: all cores by default, at most `MOST_THREADS`."""
+    if n_threads is None:
+        n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(n_cores, MOST_THREADS)
+    return min(whole_number("n_threads", n_threads, 1), MOST_THREADS)
+
+
+def _refuse_both(first: Option, second: Option) -> None:
+    if first.value is not None and second.value is not None:
+        raise OptionError("both {} and {} were given; give one of them", first, second)
+
+
+def _number(option: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise OptionError.refusing(option, value, "give a number") from None
+
+
+def _factor(option: str, value: object) -> float:
+    """Return a factor of at least 1."""
+    factor = _number(option, value)
+    if not 1 <= factor < math.inf:
+        raise OptionError.refusing(
+            option, value, "it must be 1 or more, and finite (1 keeps only the optimal networks)"
+        )
+    return factor
+
+
+def _names_of(option: str, value: object) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    if not all(isinstance(name, str) for name in names):
+        raise OptionError.refusing(option, value, "give a list of column names")
+    return cast("tuple[str, ...]", names)
+
+
+def _as_lists(value: Any) -> Any:
+    """Return an iterable of edges or tiers as lists, so that it can be read more than once; the rest as it is."""
+    if value is None or isinstance(value, str | Mapping | tuple) or not isinstance(value, Iterable):
+        return value
+    return [_as_lists(part) for part in value]
+
+
+NO_OPTIONS = ReadOptions()
+"""A table that is read as it is."""
