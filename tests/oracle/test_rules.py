@@ -38,7 +38,7 @@ each_case = pytest.mark.parametrize(
 def evaluate(table, rules, engine, n_threads=1, **options):
     """The candidates, as a set of (node, cost, mask), and the number of local scores evaluated for them."""
     problem = scoring._make_problem(
-        table.dataset(), ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon"))
+        table.dataset(), ScoreOptions.of(options), resolve_epsilon(options.get("bayes_factor"), options.get("epsilon"))
     )
     scored = scoring._run(problem, scoring._estimate(problem, engine), n_threads, None, rules)
     nodes, costs, masks, n_scored = scored.candidates

@@ -424,7 +424,10 @@ def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["score", "{asia}", "--max-states", "1"], "more than --max-states 1: cut numbers with --discretise asia="),
+        (
+            ["score", "{asia}", "--max-states", "1"],
+            "more than --max-states 1: put numbers into bins with --discretise asia=",
+        ),
         (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
         (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
         (["data", "{asia}", "--columns", "discrete", "--continuous", "lung"], "--continuous lists columns while --col"),
