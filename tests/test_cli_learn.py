@@ -196,8 +196,8 @@ def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
 
 def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeypatch):
     def find(checkpoint, **_):
-        checkpoint.seconds_before_keeping = 0.0
-        checkpoint.keep("test", "q", "state", {"a": np.arange(3)})
+        checkpoint.seconds_before_writing = 0.0
+        checkpoint.save("test", "q", "state", {"a": np.arange(3)})
         raise TimeLimitError("the time limit was reached")
 
     monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)

@@ -21,7 +21,7 @@ import typer
 
 from credibn._base.atomic import replacing, unwritable
 from credibn._base.text import printable
-from credibn._run import Workbench
+from credibn._run import Store
 from credibn._run.progress import stage_bars
 from credibn.cli.files import RESULT
 from credibn.cli.options import (
@@ -57,9 +57,7 @@ from credibn.data import Dataset
 from credibn.errors import CredibnError, OptionError
 from credibn.learning import k_best_classes, k_best_networks
 from credibn.learning import learn as find_credible_set
-from credibn.learning.runs import settle
 from credibn.report import write_learning_page
-from credibn.scores.scoring import resolve_threads
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
@@ -161,13 +159,13 @@ def learn(
     )
     seconds = _seconds_to_search(time_limit, started, out)
     searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    with _prepared_folder(out, threads) as bench:
+    with _prepared_folder(out) as store:
         reading = time.perf_counter() - before
         with stage_bars() as progress:
             found = find_credible_set(
                 **source,
                 **searching,
-                checkpoint=bench,
+                checkpoint=store,
                 bayes_factor=bayes_factor,
                 epsilon=epsilon,
                 ratio=ratio,
@@ -176,7 +174,7 @@ def learn(
                 progress=progress,
             )
         found = replace(found, settings={**found.settings, "time_limit": time_limit})
-        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+        _finish(found, source.get("data"), reading, started, time_limit, out, store, as_json)
 
 
 def kbest(
@@ -227,13 +225,13 @@ def kbest(
     )
     seconds = _seconds_to_search(time_limit, started, out)
     searching = _searching(seconds, memory_limit, threads, unit, score_equivalent, engine, posterior_share)
-    with _prepared_folder(out, threads) as bench:
+    with _prepared_folder(out) as store:
         reading = time.perf_counter() - before
         with stage_bars() as progress:
             find = k_best_classes if classes else k_best_networks
-            found = find(k=k, **source, **searching, checkpoint=bench, progress=progress)
+            found = find(k=k, **source, **searching, checkpoint=store, progress=progress)
         found = replace(found, settings={**found.settings, "time_limit": time_limit})
-        _finish(found, source.get("data"), reading, started, time_limit, out, bench, as_json)
+        _finish(found, source.get("data"), reading, started, time_limit, out, store, as_json)
 
 
 def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
@@ -266,10 +264,10 @@ def _searching(
 
 
 @contextmanager
-def _prepared_folder(out: Path | None, threads: int | None) -> Iterator[Workbench | None]:
+def _prepared_folder(out: Path | None) -> Iterator[Store | None]:
     """Make the folder and try to write to it: what would fail does so before the work.
 
-    Gives the workbench that writes the checkpoint in it. After an error, the checkpoint is closed, and a line says
+    Yields the store of the checkpoint in it. After an error, the checkpoint is closed, and a line says
     whether it holds anything.
     """
     if out is None:
@@ -281,16 +279,16 @@ def _prepared_folder(out: Path | None, threads: int | None) -> Iterator[Workbenc
             pass
     except OSError as error:
         raise unwritable(out, error, "choose another folder", OptionError) from error
-    bench = Workbench(n_threads=resolve_threads(threads), folder=out / _CHECKPOINT)
-    bench.seconds_per_row = _SECONDS_PER_ROW
+    store = Store(out / _CHECKPOINT)
+    store.seconds_per_row = _SECONDS_PER_ROW
     for left_by_a_kill in out.glob(".credibn-*.tmp"):
         left_by_a_kill.unlink(missing_ok=True)
-    if bench.was_begun:
+    if store.is_resuming:
         typer.echo(f"resuming from {printable(str(out / _CHECKPOINT))}", err=True)
     try:
-        yield bench
+        yield store
     except (CredibnError, KeyboardInterrupt):
-        bench.close()
+        store.close()
         _note_checkpoint(out)
         raise
 
@@ -307,7 +305,7 @@ def _finish(
     started: float,
     time_limit: float | None,
     out: Path | None,
-    bench: Workbench | None,
+    store: Store | None,
     as_json: bool,
 ) -> None:
     """Write what was found, then print it, and end with the status that says whether it is complete."""
@@ -323,10 +321,10 @@ def _finish(
             is_written = is_written and has_report
         except KeyboardInterrupt:
             is_interrupted = True
-    if bench is not None and is_written:
-        settle(bench, found.stopped_because)
-    elif bench is not None:
-        bench.close()  # what is done may yet serve
+    if store is not None and is_written:
+        store.settle(found.stopped_because)
+    elif store is not None:
+        store.close()  # what is done may yet serve
     with holding_interrupts():
         if as_json:
             typer.echo(json.dumps({**facts, **_how_it_went(found, reading, started)}))

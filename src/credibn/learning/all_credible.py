@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count, resolve_gap
-from credibn.learning.runs import collect, find, nothing_known, releasing, start, within_limits
+from credibn.learning.runs import collect, find, nothing_known, start, within_limits
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import epsilon_of_ratio, resolve_ratio
 from credibn.scores.priors import StructurePrior
@@ -127,7 +127,7 @@ def learn(
     gap = resolve_gap(bayes_factor, epsilon, ratio)
     max_networks = resolve_count("max_networks", max_networks)
     max_classes = resolve_count("max_classes", max_classes)
-    run = start(
+    call = start(
         data,
         scores,
         scoring={
@@ -154,13 +154,13 @@ def learn(
         checkpoint=checkpoint,
         progress=progress,
     )
-    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
+    with call.run.releasing_store(), call.run.handling_interrupts():
         if gap is None:
             assert ratio is not None
-            first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
+            first = find(call, call.source.table_for(0.0), 0.0, max_classes=1)
             if first.found.stopped:
-                raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
+                raise nothing_known(call.run, "before the optimum was proven, which a ratio needs")
             gap = epsilon_of_ratio(resolve_ratio(ratio), -first.found.best_cost)
-        answer = find(run, run.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
-        rows, reason, bound = within_limits(run, answer, max_networks, max_classes)
-        return collect(run, answer, rows, gap, reason, bound)
+        answer = find(call, call.source.table_for(gap), gap, max_networks=max_networks, max_classes=max_classes)
+        rows, reason, bound = within_limits(call, answer, max_networks, max_classes)
+        return collect(call, answer, rows, gap, reason, bound)

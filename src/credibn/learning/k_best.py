@@ -14,7 +14,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows, best_networks, count_at_least, expand
 from credibn.errors import OptionError
 from credibn.learning.options import Checkpoint, Edges, Progress, resolve_count
-from credibn.learning.runs import Answer, Run, collect, find, releasing, start, why_stopped
+from credibn.learning.runs import Answer, Learning, collect, find, start, why_stopped
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import DEFAULT_BAYES_FACTOR
 from credibn.scores.priors import StructurePrior
@@ -104,7 +104,7 @@ def _k_best(
             raise OptionError(f"{option} was given, but the {kind} to find are the k best; give k only, or use learn")
     if resolve_count("k", k) is None:
         raise OptionError("k is None; it must be a whole number, 1 or more")
-    run = start(
+    call = start(
         data,
         scores,
         scoring={
@@ -129,13 +129,13 @@ def _k_best(
         checkpoint=checkpoint,
         progress=progress,
     )
-    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
-        answer, reason = _grow(run, kind, int(k))
+    with call.run.releasing_store(), call.run.handling_interrupts():
+        answer, reason = _grow(call, kind, int(k))
         rows, n_tied = _take(answer, kind, int(k))
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
-        bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
+        bound = max(answer.bound, answer.optimal_score - call.source.largest_epsilon)
         return collect(
-            run,
+            call,
             answer,
             rows,
             span,
@@ -146,28 +146,28 @@ def _k_best(
         )
 
 
-def _grow(run: Run, kind: _Kind, k: int) -> tuple[Answer, str | None]:
+def _grow(call: Learning, kind: _Kind, k: int) -> tuple[Answer, str | None]:
     """Double epsilon until k are found, with all that tie with the last, or there are no more."""
     epsilon = math.log(DEFAULT_BAYES_FACTOR)
     while True:
-        gap = min(epsilon, run.source.largest_epsilon)
+        gap = min(epsilon, call.source.largest_epsilon)
         quota = {"max_networks": k} if kind == "networks" else {"max_classes": k}
-        table = run.source.table_for(gap)
-        answer = find(run, table, gap, **quota)
+        table = call.source.table_for(gap)
+        answer = find(call, table, gap, **quota)
         if answer.found.stopped:
-            return answer, why_stopped(run, answer.found)
+            return answer, why_stopped(call, answer.found)
         count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes
         if count >= k:
             covered = answer.optimal_score - _score_of(answer.rows, kind, k) + tolerance_of(table) <= gap
-            if covered or run.source.lists_everything(table, gap):
+            if covered or call.source.lists_everything(table, gap):
                 return answer, None
-            if gap >= run.source.largest_epsilon:  # more may tie with the last than the scores can tell
+            if gap >= call.source.largest_epsilon:  # more may tie with the last than the scores can tell
                 return answer, "score_table"
         elif answer.found.is_cut:
             return answer, "memory_limit"
-        elif run.source.lists_everything(table, gap):
+        elif call.source.lists_everything(table, gap):
             return answer, None
-        elif gap >= run.source.largest_epsilon:
+        elif gap >= call.source.largest_epsilon:
             return answer, "score_table"
         epsilon *= 2
 

@@ -3,16 +3,14 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
 from contextlib import suppress
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from credibn._base.checks import whole_number
-from credibn._run import Workbench
+from credibn._run import Store
 from credibn.errors import OptionError
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.epsilon import resolve_epsilon, resolve_ratio
@@ -24,7 +22,6 @@ __all__ = [
     "as_json",
     "as_lists",
     "check_flag",
-    "open_bench",
     "resolve_bytes",
     "resolve_count",
     "resolve_gap",
@@ -33,7 +30,7 @@ __all__ = [
 
 Edges = Iterable[tuple[str, str] | str]
 Progress = Callable[[str, float], bool | None]
-Checkpoint = str | PathLike[str] | Workbench
+Checkpoint = str | PathLike[str] | Store
 """A folder; or, of callers who have more to do before the work is over, the workbench itself."""
 
 
@@ -96,17 +93,6 @@ def resolve_bytes(memory_limit: int | str | None, option: str = "memory_limit", 
             f"{'bytes' if unit == 'B' else 'GiB'}"
         )
     return int(value)
-
-
-def open_bench(executor: Executor | None, checkpoint: Checkpoint | None, n_threads: int) -> Workbench:
-    """Return the workbench that the options `executor` and `checkpoint` name."""
-    if isinstance(checkpoint, Workbench):
-        if executor is not None:
-            raise OptionError("executor was given beside a workbench, which has its own; give it to the workbench")
-        return checkpoint
-    if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
-        raise OptionError(f"checkpoint is {checkpoint!r:.80}; give the path of a folder")
-    return Workbench(executor, n_threads, None if checkpoint is None else Path(checkpoint))
 
 
 def check_flag(option: str, value: object) -> None:

@@ -1,6 +1,6 @@
 """The scoring stage: from a table to every candidate parent set that a credible network could use.
 
-What is kept is defined by one rule: a parent set is out if and only if a subset of it scores better by more than
+The candidates are defined by one rule: a parent set is out if and only if a subset of it scores better by more than
 epsilon (rule 1; a network that used it could drop parents and gain more than epsilon). All other rules only save work;
 docs/guarantees.md proves them. Three engines give the same answer:
 
@@ -23,37 +23,25 @@ from credibn import _core
 from credibn._base.checks import whole_number
 from credibn._base.text import byte_text
 from credibn._base.version import version
-from credibn._run import Workbench
-from credibn._run.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
+from credibn._run import Run
+from credibn._run.memory import explaining_shortage, limit_and_fix, usable_bytes
 from credibn.data import Dataset, read_data
-from credibn.errors import CredibnError, OptionError, TooLargeError
+from credibn.errors import CredibnError, OptionError, TimeLimitError, TooLargeError
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.epsilon import resolve_epsilon
 from credibn.scores.gaussian import BGe, GaussianBIC
-from credibn.scores.local import LocalScore, score_local
+from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
-from credibn.scores.pieces import core_arguments, score_in_pieces
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Scored, ScoringProblem, join_candidates
+from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
-from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
-
-__all__ = [
-    "SCORES",
-    "ScoringEstimate",
-    "count_allowed_sets",
-    "estimate_scoring",
-    "resolve_score",
-    "resolve_threads",
-    "score_on",
-    "score_parent_sets",
-]
+from credibn.scores.tasks import core_arguments, score_in_tasks
 
 SCORES = ("bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic")
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
-MOST_TABLE_BYTES = 4 << 30
+MOST_TABLE_BYTES = 8 << 30
 """The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
 MOST_THREADS = 256
 """More are of no use, and each costs memory; the result is the same."""
@@ -103,7 +91,7 @@ def score_parent_sets(
     n_threads : int, optional
         All cores by default. The result has the same bytes for any number.
     executor : concurrent.futures.Executor, optional
-        Does the scoring in pieces, on other processes or machines: a ProcessPoolExecutor, Dask's
+        Does the tasks of scoring, on other processes or machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with the fraction done; scoring stops if it returns False.
@@ -129,55 +117,36 @@ def score_parent_sets(
     ('X0',)
     """
     threads = resolve_threads(n_threads)
-    return score_on(
-        Workbench(executor, threads),
-        data,
-        score=score,
-        bayes_factor=bayes_factor,
-        epsilon=epsilon,
-        equivalent_sample_size=equivalent_sample_size,
-        forbidden_edges=forbidden_edges,
-        required_edges=required_edges,
-        tiers=tiers,
-        max_parents=max_parents,
-        prior=prior,
-        engine=engine,
-        n_threads=threads,
-        progress=progress,
-        **read_options,
-    )
-
-
-def score_on(
-    workbench: Workbench,
-    data: Any,
-    *,
-    engine: str = "auto",
-    n_threads: int,
-    progress: Callable[[float], bool | None] | None = None,
-    time_left: float | None = None,
-    **options: Any,
-) -> ScoreTable:
-    """Do what `score_parent_sets` does, on a workbench that the caller has.
-
-    Parameters
-    ----------
-    workbench : Workbench
-        Where it is done in pieces, unless the workbench is embedded.
-    n_threads : int
-        Of this process.
-    time_left : float, optional
-        Seconds after which workers stop; the caller's `progress` decides for this process.
-    **options
-        As for `score_parent_sets`.
-    """
     with explaining_shortage():
-        problem = _make_problem(data, **options)
-        estimate = _estimate(problem, engine)
-        found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
-        nodes, scores, masks = problem.widen(found.candidates)
-        provenance = _provenance(problem, options.get("prior"), estimate) | {"tolerance": found.tolerance}
-        return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
+        run = Run(
+            None if progress is None else lambda stage, fraction: progress(fraction),
+            n_threads=threads,
+            executor=executor,
+        )
+        problem = make_problem(
+            data,
+            score=score,
+            bayes_factor=bayes_factor,
+            epsilon=epsilon,
+            equivalent_sample_size=equivalent_sample_size,
+            forbidden_edges=forbidden_edges,
+            required_edges=required_edges,
+            tiers=tiers,
+            max_parents=max_parents,
+            prior=prior,
+            **read_options,
+        )
+        return score_problem(problem, prior, estimate_problem(problem, engine), run)
+
+
+def score_problem(
+    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
+) -> ScoreTable:
+    """Return the table of all candidates; `prior` is the one that the problem was made with."""
+    found = _score(problem, estimate, run)
+    nodes, scores, masks = problem.widen(found.candidates)
+    provenance = _provenance(problem, prior, estimate) | {"tolerance": found.tolerance}
+    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
 @dataclass(frozen=True)
@@ -224,19 +193,11 @@ def estimate_scoring(data: Any, *, engine: str = "auto", **options: Any) -> Scor
     >>> estimate_scoring(np.arange(8).reshape(4, 2) % 3).n_sets
     4
     """
-    return _estimate(_make_problem(data, **options), engine)
+    return estimate_problem(make_problem(data, **options), engine)
 
 
-def count_allowed_sets(data: Any, **options: Any) -> int:
-    """Return how many parent sets the constraints allow, all nodes together: what a table without pruning would list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_allowed_sets(np.arange(8).reshape(4, 2) % 3)
-    4
-    """
-    problem = _make_problem(data, **options)
+def count_allowed_sets(problem: ScoringProblem) -> int:
+    """Return how many parent sets the constraints allow, all nodes together: those of a table without pruning."""
     total = problem.data.n_variables - problem.n_searched
     for child in range(problem.n_searched):
         _, free, most = problem.parent_choices(child)
@@ -244,7 +205,7 @@ def count_allowed_sets(data: Any, **options: Any) -> int:
     return total
 
 
-def _make_problem(
+def make_problem(
     data: Any,
     *,
     score: str | SetScore | LocalScore = "bic",
@@ -258,6 +219,7 @@ def _make_problem(
     prior: StructurePrior | None = None,
     **read_options: Any,
 ) -> ScoringProblem:
+    """Read the data and resolve the options, with those of `score_parent_sets`."""
     scorer = resolve_score(score, equivalent_sample_size)
     gap = resolve_epsilon(bayes_factor, epsilon)
     if not isinstance(data, Dataset):
@@ -309,7 +271,8 @@ def resolve_threads(n_threads: int | None) -> int:
     return min(whole_number("n_threads", n_threads, 1), MOST_THREADS)
 
 
-def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
+def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEstimate:
+    """Predict the work and the memory of scoring a problem."""
     if engine not in ("auto", "table", "descent"):
         raise OptionError(f"unknown engine {engine!r}; choose 'auto', 'table' or 'descent'")
     n = problem.n_searched
@@ -379,19 +342,12 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
     if engine == "descent":
         return 64 * problem.codes.size
     bytes_per_set = 12 if isinstance(problem.score, BDeu) else 8
-    copies = 3 if engine == "sets" else 1
+    copies = 3 if engine == "sets" else 2  # as the tasks return them, and in the order of the lattice
     return n_sets * bytes_per_set * copies + n_sets * 16
 
 
-def _run(
-    problem: ScoringProblem,
-    estimate: ScoringEstimate,
-    n_threads: int,
-    progress: Callable[[float], bool | None] | None,
-    rules: Sequence[str],
-    workbench: Workbench | None = None,
-    time_left: float | None = None,
-) -> Scored:
+def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
+    """Return the candidates, or raise the error that says why the run was stopped."""
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
@@ -399,54 +355,26 @@ def _run(
             f"{estimate.n_sets:,} sets and about {byte_text(estimate.memory_bytes)}, above the limit of "
             f"{byte_text(most_bytes)}; set max_parents (or, for categories, use the engine 'descent')"
         )
-    guard, is_short = MemoryGuard(), False
-
-    def watch(fraction: float) -> bool:
-        nonlocal is_short
-        is_short = is_short or guard.is_struck()
-        return not is_short and (progress is None or progress(fraction) is not False)
-
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
     try:
-        if workbench is None or workbench.is_embedded:
-            found = _score_here(problem, estimate, n_threads, watch, rules)
-        else:
-            found = score_in_pieces(
-                problem, estimate.engine, workbench, rules, n_threads, watch, time_left, estimate.tolerance
-            )
+        found = score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance)
     except ValueError as error:
         _refuse_infinite(problem, error)
-    if is_short:
-        raise TooLargeError(
-            f"scoring took most of the memory there is: {limit_and_fix()}, or lower bayes_factor or epsilon, or set "
-            "max_parents"
+    if found is not None:
+        return found
+    if run.reason == "time_limit":
+        raise TimeLimitError(
+            "the time limit was reached while parent sets were scored, so nothing exact can be said; raise time_limit, "
+            "lower bayes_factor or epsilon, or set max_parents"
         )
-    if found is None:
-        raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
-    return found
-
-
-def _score_here(
-    problem: ScoringProblem,
-    estimate: ScoringEstimate,
-    n_threads: int,
-    watch: Callable[[float], bool] | None,
-    rules: Sequence[str],
-) -> Scored | None:
-    """Score with the threads of the compiled core."""
-    if estimate.engine == "local":
-        assert isinstance(problem.score, LocalScore)
-        by_child = score_local(problem, problem.score, watch)
-        return None if by_child is None else Scored(join_candidates(by_child), None)
-    if estimate.engine == "sets":
-        assert isinstance(problem.score, SetScore)
-        return score_sets(problem, problem.score, n_threads, watch)
-    found = _core.score_discrete(
-        **core_arguments(problem), engine=estimate.engine, rules=rules, n_threads=n_threads, watch=watch
-    )
-    return None if found is None else Scored(found, estimate.tolerance)
+    if run.reason == "memory_limit":
+        fix = limit_and_fix() if run.max_bytes is None else "raise memory_limit"
+        raise TooLargeError(
+            f"scoring took most of the memory that it may: {fix}, or lower bayes_factor or epsilon, or set max_parents"
+        )
+    raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:
