@@ -9,6 +9,7 @@ import pytest
 
 import oracle
 from credibn import _core
+from credibn._run import Run
 from credibn.search import SearchProblem, exploration
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.relaxation import Relaxation
@@ -49,11 +50,11 @@ def equivalent_costs(n, random, has_ties=False):
     ]
 
 
-def search(costs, epsilon, *, by_class=False, **options):
+def search(costs, epsilon, *, by_class=False, watch=None, n_threads=2, executor=None, checkpoint=None, **options):
     names = tuple(f"v{v}" for v in range(len(costs)))
     unit = "classes" if by_class else "networks"
-    options = {"n_threads": 2, **options}
-    return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options))
+    run = Run(watch, n_threads=n_threads, executor=executor, checkpoint=checkpoint)
+    return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=run))
 
 
 def dags_of(found, costs):

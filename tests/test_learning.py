@@ -284,7 +284,7 @@ class Waiting(BruteForce):
     def search(self, problem):
         found = super().search(problem)
         self.before_waiting()
-        while problem.watch("enumeration", 0.5):
+        while problem.run("enumeration", 0.5):
             time.sleep(0.01)
         k = len(found.costs) // 2 if self.has_found else 0
         best = found.best_cost if self.has_found else math.inf

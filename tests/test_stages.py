@@ -12,7 +12,7 @@ import pytest
 
 import oracle
 from credibn import _core, learn
-from credibn._run import Workbench
+from credibn._run import Store
 from credibn.search import SearchProblem, distribution, exploration
 from credibn.search.collection import new_collection
 from credibn.search.parts import Branch, Walk
@@ -37,7 +37,7 @@ def in_stages(monkeypatch):
     }
     for name, value in changes.items():
         monkeypatch.setattr(exploration, name, value)
-    monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
+    monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_stages_on_an_executor(seed, by_class):
                 costs,
                 EPSILON,
                 by_class=by_class,
-                bench=Workbench(executor),
+                executor=executor,
                 watch=lambda *_, c=calls, n=n_calls: next(c) < n,
             )
         beyond.append(assert_true_statement(found, costs, expected, by_class))
@@ -133,23 +133,24 @@ def test_stages_on_an_executor(seed, by_class):
 @pytest.mark.usefixtures("in_stages")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("step", [7, 11])
-def test_stages_go_on_after_an_interruption(step, by_class, tmp_path):
+def test_stages_go_on_after_an_interruption(step, by_class, tmp_path, monkeypatch):
+    monkeypatch.setattr(exploration, "CUT_STEPS", 0)
     costs = equivalent_costs(5, np.random.default_rng(0))
     expected = expected_of(costs)
     beyond = []
     for n_calls in range(step, 1000, step):
         calls = itertools.count()
-        bench = Workbench(folder=tmp_path)
-        bench.seconds_before_keeping = 0.0
+        store = Store(tmp_path)
+        store.seconds_before_writing = 0.0
         found = search(
             costs,
             EPSILON,
             by_class=by_class,
             n_threads=1,
-            bench=bench,
+            checkpoint=store,
             watch=lambda *_, c=calls, n=n_calls: next(c) < n,
         )
-        bench.close()
+        store.close()
         beyond.append(assert_true_statement(found, costs, expected, by_class))
         if not found.stopped:
             break

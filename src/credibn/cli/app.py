@@ -65,7 +65,6 @@ from credibn.options import MAX_STATES, Columns, Limits, resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
-from credibn.scores.scoring import estimate_for
 from credibn_command.streams import NOT_WRITTEN, need_output
 
 
@@ -163,7 +162,7 @@ def score(
     options = replace(options, max_parents=scoring.parent_limits(dataset.names))
     seconds = {"read": time.perf_counter() - started}
     if estimate:
-        print_estimate(estimate_for(dataset, options, epsilon, engine=engine), as_json)
+        print_estimate(estimate_scoring(dataset, **options.as_dict(), epsilon=epsilon, engine=engine), as_json)
         return
     if out is not None:
         _rehearse_writing(dataset.names, out, format)

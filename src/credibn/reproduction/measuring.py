@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from credibn._run.watch import Watch
+from credibn._run import Run
 from credibn.credible import CredibleSet
 from credibn.credible.rows import Rows
 from credibn.data import Dataset
@@ -141,11 +141,11 @@ def scoring_until(deadline: Deadline, progress: Progress | None) -> Iterator[Pro
     ------
     TimeLimitError
     """
-    watch = Watch(progress, deadline.left())
+    run = Run(progress, deadline.left())
     try:
-        yield watch
+        yield run
     except KeyboardInterrupt:
-        if watch.reason == "time_limit":
+        if run.reason == "time_limit":
             raise TimeLimitError("the time limit struck while parent sets were scored") from None
         raise
 

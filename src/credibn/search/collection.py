@@ -35,7 +35,7 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
         problem.max_networks,
         allowed_bytes(problem, taken),
     )
-    problem.follow(lambda: tally_of(problem, collection))
+    problem.run.follow(lambda: tally_of(problem, collection))
     return collection
 
 
@@ -60,7 +60,7 @@ def found_in(
 ) -> Found:
     """Return what the collection holds; no network that costs less than the bound was left out of it."""
     choices, costs, sizes, missing_from = collection.finish(
-        problem.n_threads, lambda fraction: problem.watch("sorting", fraction)
+        problem.run.n_threads, lambda fraction: problem.run("sorting", fraction)
     )
     unexplored_bound = min(unexplored_bound, missing_from)
     if collection.is_full():

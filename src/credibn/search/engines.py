@@ -6,7 +6,6 @@ suite. All engines give the same answer, so the choice is a matter of time and m
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,7 +81,7 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
 class _InTurn:
     """Gives the first engine as many seconds as the second is predicted to take; then the second decides.
 
-    The first may go on where the rest of it should take less, by what it has done; and for `PATIENCE` times as long
+    The first continues where its rest should take less, judged by what it has done; and for `PATIENCE` times as long
     where it has proven the optimum, so that only the listing is left, which the prediction does not count.
     """
 
@@ -96,34 +95,29 @@ class _InTurn:
 
     def search(self, problem: SearchProblem) -> Found:
         begin, share_done, ran_out = time.monotonic(), 0.0, False
-        count: Callable[[], Tally] | None = None
 
-        def follow(how: Callable[[], Tally]) -> None:
-            nonlocal count
-            count = how
-            problem.follow(how)
-
-        def watch(stage: str, fraction: float) -> bool:
+        def is_in_time(stage: str, fraction: float) -> bool:
             nonlocal share_done, ran_out
             if stage in FINISHING:  # what the first has found is for nothing once the second takes over
-                return not ran_out and problem.watch(stage, fraction)
-            goes_on = problem.watch(stage, fraction)
+                return not ran_out
             share_done = fraction if stage == "branches" else share_done
             share = max(share_done, fraction if stage == "enumeration" else 0.0)
-            spent, allowed = time.monotonic() - begin, self.seconds * (PATIENCE if _is_proven(count) else 1.0)
-            ran_out = goes_on and spent > allowed and spent * (1.0 - share) >= self.seconds * share
-            return goes_on and not ran_out
+            allowed = self.seconds * (PATIENCE if _is_proven(problem.run.tally()) else 1.0)
+            spent = time.monotonic() - begin
+            ran_out = spent > allowed and spent * (1.0 - share) >= self.seconds * share
+            return not ran_out
 
-        found = self.first.search(replace(problem, watch=watch, follow=follow))
+        with problem.run.checking(is_in_time):
+            found = self.first.search(problem)
         if not (found.stopped and ran_out):
             return replace(found, engine=self.first.name)
         del found  # it may be large
         return replace(self.second.search(problem), engine=self.second.name)
 
 
-def _is_proven(count: Callable[[], Tally] | None) -> bool:
+def _is_proven(tally: Tally | None) -> bool:
     """Whether no network is better than the best one known."""
-    return count is not None and (tally := count()).bound - tally.best_score < _TIE
+    return tally is not None and tally.bound - tally.best_score < _TIE
 
 
 def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:
@@ -153,7 +147,7 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
             *map(Option, ("bayes_factor", "epsilon", "max_networks")),
         ) from error
     found = replace(found, engine=found.engine or engine.name)
-    scores = exact_scores(table, found.choices, problem.n_threads)
+    scores = exact_scores(table, found.choices, problem.run.n_threads)
     if not _core.rows_in_order(scores, found.choices):
         order = np.lexsort((*found.choices.T[::-1], -scores))
         scores = scores[order]

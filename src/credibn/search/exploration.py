@@ -65,7 +65,9 @@ MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
 BRANCH_ROUNDS = 6
 WALK_PARTS = 64
-"""A walk without a cap is cut into so many parts where parts are kept or handed out."""
+"""Into how many tasks a walk without a cap is cut, if it is."""
+CUT_STEPS = 10_000_000
+"""With at least as many expected steps, a walk is cut also where no executor does the tasks: cutting costs seconds."""
 LONG_WALK = 2_000_000
 """With more steps than this, a walk lists the networks near the optimum first, then those farther away."""
 OVERESTIMATE = 8.0
@@ -104,7 +106,6 @@ class Exploration:
 
     def __post_init__(self) -> None:
         self.offsets, self.costs, self.masks = self.asked_for.offsets, self.asked_for.costs, self.asked_for.masks
-        self.watch = self.asked_for.watch
         self.n = self.asked_for.n_variables
         self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
         self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
@@ -203,7 +204,7 @@ class Exploration:
 
     def asked(self, stage: str, progress: float) -> bool:
         """Report progress; remember when told to stop."""
-        self.is_stopped = self.is_stopped or not self.watch(stage, min(progress, 1.0))
+        self.is_stopped = self.is_stopped or not self.asked_for.run(stage, min(progress, 1.0))
         return not self.is_stopped
 
     def goes_on(self) -> bool:
@@ -321,7 +322,7 @@ class Exploration:
         if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_WALK:
             self.walks_left = [replace(whole, walk=replace(plan, n_expected=self.n_expected))]
             return True
-        if max_steps is None and self.cuts_walks:
+        if max_steps is None and (self.cuts_walks or self.n_expected >= OVERESTIMATE * CUT_STEPS):
             self.walks_left = self.cut_walk(whole, plan)
             return True
         return self.walk_pieces(whole, plan, max_steps)
@@ -339,7 +340,7 @@ class Exploration:
             return [replace(branch, walk=self.after_giving_up(walk))]
         band = replace(walk, up_to=min(up_to, walk.up_to), n_expected=0.0)
         rest = [] if is_last else [self.after_stage(branch, walk, up_to, n_steps)]
-        if self.cuts_walks and walk.n_expected > 0:
+        if walk.n_expected > 0 and (self.cuts_walks or walk.n_expected >= CUT_STEPS):
             share = branch.share - math.fsum(other.share for other in rest)
             return rest + [replace(part, share=part.share * share) for part in self.cut_walk(branch, band)]
         return rest if self.walk_pieces(branch, band) else []
@@ -401,8 +402,10 @@ class Exploration:
             max_steps,
             plan.first,
             plan.last or None,
-            self.asked_for.n_threads,
-            lambda progress: self.watch("enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)),
+            self.asked_for.run.n_threads,
+            lambda progress: self.asked_for.run(
+                "enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)
+            ),
             plan.above,
             plan.up_to,
         )

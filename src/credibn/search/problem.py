@@ -19,7 +19,7 @@ again with compensation
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.version import version
-from credibn._run import Workbench
-from credibn._run.tally import Tally, Unit
+from credibn._run import Run
+from credibn._run.tally import Unit
 from credibn.errors import Option, OptionError, Phrase, TooLargeError
 from credibn.scores import ScoreTable
 
@@ -49,22 +49,6 @@ _LEAST_TOLERANCE = 1e-12
 _EPSILON_ROUNDING = 1e-14
 """An epsilon may have been computed in another way, as a logarithm of the Bayes factor; pruning allows for more."""
 _MOST_VARIABLES = 255
-
-
-def _go_on(stage: str, fraction: float) -> bool:
-    return True
-
-
-def _without_end() -> float | None:
-    return None
-
-
-def _unwatched() -> None:
-    pass
-
-
-def _unheard(count: Callable[[], Tally]) -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +71,8 @@ class SearchProblem:
     max_rows, max_networks, max_bytes : int, optional
         Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows are
         kept, at least enough to fill it, with everything that ties with the last of them.
-    n_threads : int
-    watch : callable
-        Called a few times per second with the name of the stage and the fraction done; returns whether to go on.
-    follow : callable
-        Told by an engine how to count what it has found so far; it is counted only where someone looks.
-    seconds_left : callable
-        Returns the seconds that are left, or None without a time limit.
-    end_time : callable
-        Called where a worker has stopped at its own deadline, which the watch may not have seen pass.
-    bench : Workbench
-        Where parts of the search are done and kept, by engines that can cut it.
+    run : Run
+        Follows the search, says when to stop, and does its tasks; no part of what is asked.
     """
 
     names: tuple[str, ...]
@@ -110,16 +85,11 @@ class SearchProblem:
     max_rows: int | None = None
     max_networks: int | None = None
     max_bytes: int | None = None
-    n_threads: int = 1
-    watch: Callable[[str, float], bool] = _go_on
-    follow: Callable[[Callable[[], Tally]], None] = _unheard
-    seconds_left: Callable[[], float | None] = _without_end
-    end_time: Callable[[], None] = _unwatched
-    bench: Workbench = field(default_factory=Workbench)
+    run: Run = field(default_factory=Run)
 
     @cached_property
-    def question(self) -> str:
-        """All that the answer depends on, for what is kept of it."""
+    def key(self) -> str:
+        """The cache key: all that the answer depends on."""
         content = hashlib.sha256()
         for array in (self.offsets, self.costs, self.masks):
             content.update(np.ascontiguousarray(array).tobytes())
@@ -152,9 +122,9 @@ class Found:
     best_cost : float
         The cheapest network known; infinite when none is.
     is_cut : bool
-        A quota struck: only the best rows are here, and all that tie with the last of them.
+        A quota was reached: only the best rows are here, and all that tie with the last of them.
     stopped : bool
-        The watch said stop.
+        The run was stopped.
     unexplored_bound : float
         No network that costs less is missing; infinite unless the search stopped early. Where rows were cut, none is
         missing that costs less than the last row.
@@ -336,12 +306,7 @@ def make_problem(
     max_rows: int | None = None,
     max_networks: int | None = None,
     max_bytes: int | None = None,
-    n_threads: int = 1,
-    watch: Callable[[str, float], bool] = _go_on,
-    seconds_left: Callable[[], float | None] = _without_end,
-    end_time: Callable[[], None] = _unwatched,
-    bench: Workbench | None = None,
-    follow: Callable[[Callable[[], Tally]], None] = _unheard,
+    run: Run | None = None,
 ) -> SearchProblem:
     """Return the search problem of a score table.
 
@@ -385,12 +350,7 @@ def make_problem(
         max_rows=_quota(max_rows),
         max_networks=_quota(max_networks),
         max_bytes=_quota(max_bytes),
-        n_threads=n_threads,
-        watch=watch,
-        follow=follow,
-        seconds_left=seconds_left,
-        end_time=end_time,
-        bench=Workbench() if bench is None else bench,
+        run=Run() if run is None else run,
     )
 
 
