@@ -193,7 +193,7 @@ def test_found_rows_are_violated_and_valid(seed):
     for _ in range(10):
         values = relaxation.solve().values
         rows = problem.separate_clusters(values, 3, 100, 0.01)
-        rows += problem.separate_halves(values, relaxation.rows, 100, 0.01)
+        rows += problem.separate_halves(values, relaxation.cuts, 100, 0.01)
         for row in rows:
             dense, rhs = dense_row(problem, row, len(flat))
             assert dense @ values < rhs - 0.009
@@ -269,9 +269,9 @@ def test_a_solver_that_returns_nonsense_costs_no_network(trouble, monkeypatch):
 
     def wrong(self):
         bound = solve(self)
-        duals = np.where(np.arange(len(bound.rows)) % 2, bound.multipliers, trouble)
-        core = self._problem.bound(bound.rows, duals, self._open)
-        return replace(bound, multipliers=duals, lower=core[0], margin=core[1], reduced=core[2])
+        duals = np.where(np.arange(len(bound.cuts)) % 2, bound.dual_values, trouble)
+        core = self._problem.bound(bound.cuts, duals, self._open)
+        return replace(bound, dual_values=duals, lower=core[0], margin=core[1], reduced=core[2])
 
     monkeypatch.setattr(Relaxation, "solve", wrong)
     assert sorted(dags_of(search(costs, 2.0), costs)) == sorted(expected)

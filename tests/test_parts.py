@@ -13,9 +13,9 @@ from credibn import _core, learn
 from credibn._run import Run, Store
 from credibn.errors import OptionError
 from credibn.search import SearchProblem, checkpoints, distribution, exploration
+from credibn.search.branches import Branch, Listing, pack, unpack
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
-from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
 from test_integer_program import (
     TOLERANCE,
@@ -32,7 +32,9 @@ from test_integer_program import (
 @pytest.fixture(params=["branches", "walks"])
 def in_many_parts(request, monkeypatch):
     """Make every search branch, or walk in pieces, and hand back after each part."""
-    leave_a_gap(monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, WALK_PARTS=7, CUT_STEPS=0)
+    leave_a_gap(
+        monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, LISTING_TASKS=7, STEPS_PER_TASK=0.1
+    )
     monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
 
 
@@ -53,7 +55,7 @@ def problem_with_rows(seed, n=6):
     for _ in range(12):
         bound = relaxation.solve()
         new = problem.separate_clusters(bound.values, 3, 5, 0.01)
-        new += problem.separate_halves(bound.values, relaxation.rows, 5, 0.001)
+        new += problem.separate_halves(bound.values, relaxation.cuts, 5, 0.001)
         relaxation.add(new)
     return (offsets, flat, masks), problem, relaxation.solve()
 
@@ -142,19 +144,19 @@ def test_branches_travel(seed):
     costs, problem, bound = problem_with_rows(seed)
     random = np.random.default_rng(seed)
     branches = [
-        Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.rows[::-1].copy(), 0.25),
-        Branch(np.ones(len(costs[1]), np.uint8), -2.0, bound.rows, 0.5, Walk(bound.multipliers, 7.25, 3, 9)),
+        Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.cuts[::-1].copy(), 0.25),
+        Branch(np.ones(len(costs[1]), np.uint8), -2.0, bound.cuts, 0.5, Listing(bound.dual_values, 7.25, 3, 9)),
         Branch(np.zeros(len(costs[1]), np.uint8), 0.0, np.empty(0, np.int64), 0.25),
     ]
     other = _core.SearchProblem(*costs)
     for before, after in zip(branches, unpack(pack(branches, problem), other, len(costs[1])), strict=True):
         assert np.array_equal(before.is_open, after.is_open)
         assert (before.lower, before.share) == (after.lower, after.share)
-        assert [row_of(problem, row) for row in before.rows] == [row_of(other, row) for row in after.rows]
-        assert (before.walk is None) is (after.walk is None)
-        if before.walk is not None:
-            assert np.array_equal(before.walk.multipliers, after.walk.multipliers)
-            assert (before.walk.limit, before.walk.first, before.walk.last) == (7.25, 3, 9)
+        assert [row_of(problem, row) for row in before.cuts] == [row_of(other, row) for row in after.cuts]
+        assert (before.listing is None) is (after.listing is None)
+        if before.listing is not None:
+            assert np.array_equal(before.listing.dual_values, after.listing.dual_values)
+            assert (before.listing.limit, before.listing.first, before.listing.last) == (7.25, 3, 9)
 
 
 @pytest.mark.parametrize("by_class", [False, True])

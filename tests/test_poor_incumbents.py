@@ -115,7 +115,7 @@ def branch_before_walking(monkeypatch):
     def enumerate_later(self, bound, is_open):
         if is_open.sum() > max(self.n, 0.85 * len(self.costs)):
             return False, is_open
-        return self.walk(bound, is_open, None), is_open
+        return self.list_networks(bound, is_open, None), is_open
 
     monkeypatch.setattr(exploration.Exploration, "enumerate", enumerate_later)
     leave_a_gap(monkeypatch)

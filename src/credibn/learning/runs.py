@@ -196,17 +196,17 @@ def within_limits(
     if found.is_cut:
         reason = reason or "memory_limit"  # unless one of the others turns out to be full
     if max_classes is not None and rows.n_classes >= max_classes:
-        kept = best_classes(rows, max_classes, tolerance)
-        if len(kept) < len(rows) or reason == "memory_limit":
+        best = best_classes(rows, max_classes, tolerance)
+        if len(best) < len(rows) or reason == "memory_limit":
             reason = "max_classes" if reason in (None, "memory_limit") else reason
-            bound = max(bound, _first_missing(rows, kept))
-        rows = kept
+            bound = max(bound, _first_missing(rows, best))
+        rows = best
     if max_networks is not None and rows.n_networks >= max_networks:
-        kept = best_networks(answer.table, rows, max_networks)
-        if kept.n_networks < rows.n_networks or reason == "memory_limit":
+        best = best_networks(answer.table, rows, max_networks)
+        if best.n_networks < rows.n_networks or reason == "memory_limit":
             reason = "max_networks" if reason in (None, "memory_limit", "max_classes") else reason
-            bound = max(bound, _first_missing(rows, kept))
-        rows = kept
+            bound = max(bound, _first_missing(rows, best))
+        rows = best
     return rows, reason, None if reason is None else bound
 
 
@@ -215,11 +215,11 @@ def why_stopped(call: Learning, found: Found) -> str | None:
     return call.run.reason or "memory_limit" if found.stopped else None
 
 
-def _first_missing(rows: Rows, kept: Rows) -> float:
-    if kept.n_networks == rows.n_networks:
+def _first_missing(rows: Rows, best: Rows) -> float:
+    if best.n_networks == rows.n_networks:
         return -math.inf
-    is_expanded = (kept.class_of is None) is not (rows.class_of is None)
-    return float(rows.scores[0 if is_expanded else len(kept)])
+    is_expanded = (best.class_of is None) is not (rows.class_of is None)
+    return float(rows.scores[0 if is_expanded else len(best)])
 
 
 def collect(

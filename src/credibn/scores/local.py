@@ -18,7 +18,7 @@ from credibn.scores.protocol import DataView, NamedScore
 if TYPE_CHECKING:
     from credibn.scores.problem import Candidates, ScoringProblem
 
-__all__ = ["LocalScore", "score_child", "score_local"]
+__all__ = ["LocalScore", "score_child"]
 
 _TIE = 1e-12
 """How far, relative to a cost, equal costs may differ by rounding."""
@@ -47,23 +47,6 @@ class LocalScore(NamedScore, Protocol):
 
         An infinite cost rules the parent set out.
         """
-
-
-def score_local(
-    problem: "ScoringProblem", score: LocalScore, watch: Callable[[float], bool] | None
-) -> "list[Candidates] | None":
-    """Return the candidates of each child; None if `watch` asked to stop."""
-    found = []
-    for child in range(problem.n_searched):
-
-        def goes_on(fraction: float, child: int = child) -> bool:
-            return watch is None or watch((child + fraction) / problem.n_searched)
-
-        candidates = score_child(problem, score, child, goes_on)
-        if candidates is None:
-            return None
-        found.append(candidates)
-    return found
 
 
 def score_child(

@@ -51,7 +51,7 @@ from credibn.scores.tasks import core_arguments, score_in_tasks
 SCORES: tuple[str, ...] = get_args(ScoreName)
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 8 << 30
-"""The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
+"""The largest table of set costs that is made, if the memory allows it; the core's other needs are far less."""
 _MOST_VARIABLES = 255
 
 

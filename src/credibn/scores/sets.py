@@ -18,20 +18,12 @@ from credibn.scores.gaussian import GaussianBIC
 from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 
-__all__ = ["Block", "colex_subsets", "evaluate_blocks", "prune_sets", "score_sets", "set_blocks"]
+__all__ = ["Block", "colex_subsets", "evaluate_blocks", "prune_sets", "set_blocks"]
 
 _SETS_PER_CALL = 1 << 16
 _SET_COST_ERROR = 1e-12
 """How far F may be off, relative to the largest F, where a score does not say so by `set_cost_error`."""
 _LEAST_TOLERANCE = 1e-12
-
-
-def score_sets(
-    problem: ScoringProblem, score: SetScore, n_threads: int, watch: Callable[[float], bool] | None
-) -> Scored | None:
-    """Return the candidates that rule 1 keeps; None if `watch` asked to stop."""
-    costs = evaluate_blocks(problem, score, set_blocks(problem, score), watch or (lambda fraction: True))
-    return None if costs is None else prune_sets(problem, score, costs, n_threads, watch)
 
 
 class Block(NamedTuple):

@@ -14,8 +14,6 @@ from credibn import _core
 from credibn._run import Arrays
 from credibn.search.problem import SearchProblem
 
-__all__ = ["Checkpoints"]
-
 _STAGE = "search"
 _MOST_OF_THE_TIME = 0.05
 """The share of the time that checkpoints may take."""

@@ -12,9 +12,6 @@ from credibn._run.tally import Tally
 from credibn.search.memory import allowed_bytes
 from credibn.search.problem import Found, SearchProblem
 
-__all__ = ["found_in", "new_collection", "tally_of"]
-
-
 _SECONDS_PER_ROW, _SECONDS_PER_NODE = 4e-7, 2e-8
 """To sort a row and sum its score."""
 _SECONDS_PER_GROUPED_NODE = 6e-8
@@ -40,7 +37,7 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
 
 
 def tally_of(problem: SearchProblem, collection: _core.Collection, lowest_cost: float = -math.inf) -> Tally:
-    """Return what a collection holds, and that no network costs less than so much."""
+    """Return what a collection holds, and that no network costs less than `lowest_cost`."""
     count = collection.count()
     seconds = count * _seconds_per_row(problem)
     return Tally(problem.unit, count, -collection.best(), -lowest_cost, seconds)
@@ -114,11 +111,5 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
 
 
 def _size_words(n_variables: int) -> int:
-    """Return how many 64-bit words hold any class size: no class has more than n! members.
-
-    Examples
-    --------
-    >>> _size_words(20), _size_words(21)
-    (1, 2)
-    """
+    """Return how many 64-bit words hold any class size: no class has more than n! members."""
     return -(-math.factorial(n_variables).bit_length() // 64)

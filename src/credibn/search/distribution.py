@@ -16,11 +16,11 @@ import numpy as np
 from credibn._base.version import version
 from credibn._run import Arrays, Run, ShouldContinue, Stopped, aligned
 from credibn.errors import WorkerError
+from credibn.search.branches import Branch, unpack
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
-from credibn.search.parts import Branch, unpack
 from credibn.search.problem import SearchProblem
 
 SECONDS_PER_TASK = 5.0
@@ -41,7 +41,7 @@ def hand_out(search: Exploration, branches: Sequence[Branch], checkpoints: Check
         explore_branch,
         (version(), _for_workers(search.asked_for, run.n_workers)),
         tasks,
-        lambda _: search.asked("branches", search.share_done),
+        lambda _: search.report("branches", search.share_done),
         margin=SECONDS_TO_HAND_IN,
     )
     with suppress(Stopped):
@@ -99,7 +99,7 @@ def explore_branch(common: tuple[str, dict[str, Any]], task: Arrays, should_cont
     until = time.monotonic() + SECONDS_PER_TASK
     problem = SearchProblem(**aligned(asked), run=Run(lambda stage, fraction: should_continue(fraction)))
     collection = new_collection(problem)
-    search = Exploration(problem, collection, cuts_walks=True)
+    search = Exploration(problem, collection, splits_listings=True)
     branches = search.restore(aligned(task))
     is_stopped = not search.treat_next(branches)
     while branches and not is_stopped and time.monotonic() < until:

@@ -15,8 +15,6 @@ from credibn._run.memory import usable_bytes
 from credibn.search.collection import found_in, new_collection
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
-__all__ = ["DynamicProgramming", "estimate_subsets", "search_subsets"]
-
 _SECONDS_PER_LOOK_UP = 5e-9
 _SECONDS_PER_BYTE = 1e-9
 """To touch fresh memory."""

@@ -21,8 +21,6 @@ from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
 from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
 
-__all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
-
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
 PATIENCE = 5.0
@@ -41,13 +39,6 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
 
     An engine whose prediction is firm (dynamic programming) but says more than a moment gives another one, whose time
     cannot be known beforehand, as long a try first.
-
-    Raises
-    ------
-    OptionError
-        When there is no engine of this name.
-    TooLargeError
-        When the engine named, or every engine, cannot take this problem; the message says what would help.
     """
     check_engine_name(name)
     candidates = list(ENGINES.values()) if name == "auto" else [ENGINES[name]]
@@ -123,16 +114,8 @@ def _is_proven(tally: Tally | None) -> bool:
 def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:
     """Search, sum every score again with compensation, and return the rows in order with these scores.
 
-    The order is by score, the best first, then by choices: it does not depend on the engine.
-
-    Raises
-    ------
-    OptionError
-        When a class is credible but not listed as a whole: then the scores are not score equivalent.
-    TooLargeError
-        When not even what ties with the best fits into the memory allowed.
-    RuntimeError
-        When a row is not credible, is listed twice, or when the best network known is missing: a bug in the engine.
+    The order is by score, the best first, then by choices: it does not depend on the engine. What an engine returns is
+    checked: a `RuntimeError` is a bug in it.
     """
     try:
         found = engine.search(problem)

@@ -8,8 +8,6 @@ from credibn.search.distribution import hand_out
 from credibn.search.exploration import Exploration
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
-__all__ = ["IntegerProgram"]
-
 
 class IntegerProgram:
     """Closes the gap between a relaxation and the best network, then lists what is left."""
@@ -24,7 +22,7 @@ class IntegerProgram:
     def search(self, problem: SearchProblem) -> Found:
         """Find everything wanted."""
         collection = new_collection(problem)
-        search = Exploration(problem, collection, cuts_walks=problem.run.executor is not None)
+        search = Exploration(problem, collection, splits_listings=problem.run.executor is not None)
         problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
         checkpoints = Checkpoints(problem, collection)
         state = checkpoints.restore()

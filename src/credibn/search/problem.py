@@ -34,17 +34,6 @@ from credibn._run.tally import Unit
 from credibn.errors import Option, OptionError, Phrase, TooLargeError
 from credibn.scores import ScoreTable
 
-__all__ = [
-    "Engine",
-    "EngineEstimate",
-    "Found",
-    "SearchProblem",
-    "choose_unit",
-    "exact_scores",
-    "make_problem",
-    "tolerance_of",
-]
-
 _LEAST_TOLERANCE = 1e-12
 _EPSILON_ROUNDING = 1e-14
 """An epsilon may have been computed in another way, as a logarithm of the Bayes factor; pruning allows for more."""
@@ -69,8 +58,8 @@ class SearchProblem:
     unit : {"classes", "networks"}
         What a row of the answer stands for.
     max_rows, max_networks, max_bytes : int, optional
-        Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows are
-        kept, at least enough to fill it, with everything that ties with the last of them.
+        Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows
+        stay, at least enough to fill it, with everything that ties with the last of them.
     run : Run
         Follows the search, says when to stop, and does its tasks; no part of what is asked.
     """
@@ -191,13 +180,7 @@ class Engine(Protocol):
 
 
 def tolerance_of(table: ScoreTable) -> float:
-    """Return the difference below which two network scores count as equal; see the top of this module.
-
-    Examples
-    --------
-    >>> tolerance_of(ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])) == 2**-38
-    True
-    """
+    """Return the difference below which two network scores count as equal; see the top of this module."""
     if table.tolerance is not None:
         return max(_LEAST_TOLERANCE, table.tolerance)
     scale = math.fsum(np.abs(table.scores[table.offsets[:-1]]))
@@ -217,19 +200,6 @@ def choose_unit(table: ScoreTable, unit: str = "auto", score_equivalent: bool | 
     unit : {"auto", "classes", "networks"}
     score_equivalent : bool, optional
         For a table of unknown origin only: the caller vouches that equivalent networks score the same.
-
-    Raises
-    ------
-    OptionError
-        When classes are asked for that are not credible as a whole, or an assertion contradicts the table.
-
-    Examples
-    --------
-    >>> candidates = [[(-3.0, []), (-2.0, [1])], [(-2.0, []), (-1.0, [0])]]
-    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates, {"score_equivalent": True}))
-    'classes'
-    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates))
-    'networks'
     """
     if unit not in ("auto", "classes", "networks"):
         raise OptionError.refusing("unit", unit, "choose 'auto', 'classes' or 'networks'")
@@ -308,21 +278,7 @@ def make_problem(
     max_bytes: int | None = None,
     run: Run | None = None,
 ) -> SearchProblem:
-    """Return the search problem of a score table.
-
-    Raises
-    ------
-    OptionError
-        When the table was pruned for a smaller epsilon, so that credible networks may be missing from it.
-    TooLargeError
-        When it has more than 255 variables.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
-    >>> make_problem(table, epsilon=0.0, unit="networks").costs
-    array([2., 3., 2.])
-    """
+    """Return the search problem of a score table."""
     if table.n_variables > _MOST_VARIABLES:
         raise TooLargeError(
             f"the scores are of {table.n_variables} variables; at most {_MOST_VARIABLES} can be searched, constant "
@@ -364,12 +320,6 @@ def exact_scores(table: ScoreTable, choices: NDArray[np.uint32], n_threads: int 
 
     The error of each addition is found exactly and carried along, so the result is the true sum but for a rounding at
     the end, as from `math.fsum`.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
-    >>> exact_scores(table, np.array([[0, 0], [1, 0]], dtype=np.uint32))
-    array([-4., -5.])
     """
     rows = np.ascontiguousarray(choices, dtype=np.uint32)
     return _core.row_scores(table.offsets, table.scores, rows, n_threads)
