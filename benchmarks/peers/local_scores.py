@@ -13,8 +13,9 @@ import numpy as np
 from benchmarks.peers.peer import Table, attempt, local_score, print_versions, table_of
 from benchmarks.runs import cpu_timed
 from credibn import BIC, Dataset
+from credibn._run import Run
 from credibn.options import ScoreOptions, resolve_epsilon
-from credibn.scores.scoring import RULES, _estimate, _make_problem, _run
+from credibn.scores.scoring import _score, estimate_problem, make_problem
 
 Family = tuple[str, tuple[str, ...]]
 Score = Callable[[str, list[str]], float]
@@ -64,9 +65,9 @@ def main() -> None:
     print("|---|--:|---|--:|--:|--:|")
     for name in NAMES:
         table = table_of(name)
-        problem = _make_problem(table.data, ScoreOptions(), resolve_epsilon())
+        problem = make_problem(table.data, ScoreOptions(), resolve_epsilon())
         (nodes, _, masks, n_scored), seconds = cpu_timed(
-            lambda problem=problem: _run(problem, _estimate(problem, "descent"), 2, None, RULES)
+            lambda problem=problem: _score(problem, estimate_problem(problem, "descent"), Run(n_threads=2)).candidates
         )
         engine = n_scored / seconds
         families = families_of(table.data, nodes, masks)

@@ -10,8 +10,8 @@ import pytest
 import oracle
 from credibn import _core, learn, score_parent_sets
 from credibn.search import branching, exploration, relaxation
+from credibn.search.branches import Branch
 from credibn.search.branching import EdgeSplitter
-from credibn.search.parts import Branch
 from credibn.search.relaxation import Relaxation
 from profiles import sampled
 from test_integer_program import (
@@ -110,13 +110,13 @@ def test_trying_out_ranks_by_the_bound_and_leaves_no_trace(seed):
 def test_the_side_of_the_least_bound_comes_last():
     costs = equivalent_costs(5, np.random.default_rng(1))
     program, splitter, bound = relaxation_of(costs)
-    whole = Branch(np.ones(len(bound.values), dtype=np.uint8), bound.lower, bound.rows, 1.0)
+    whole = Branch(np.ones(len(bound.values), dtype=np.uint8), bound.lower, bound.cuts, 1.0)
     parts = splitter.split(whole, whole.is_open, bound, bound.lower + 10.0, program)
     with program.trying_out() as bound_of:
         first, last = (bound_of(part.is_open) for part in parts)
     assert last <= first
     assert [part.share for part in parts] == [0.5, 0.5]
-    assert all(np.array_equal(part.rows, bound.rows) for part in parts)
+    assert all(np.array_equal(part.cuts, bound.cuts) for part in parts)
 
 
 @pytest.mark.parametrize("seed", sampled(2, range(4)))

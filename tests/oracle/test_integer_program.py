@@ -9,6 +9,7 @@ import pytest
 
 import oracle
 from credibn import _core
+from credibn._run import Run
 from credibn.search import SearchProblem, exploration
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.relaxation import Relaxation
@@ -50,11 +51,11 @@ def equivalent_costs(n, random, has_ties=False):
     ]
 
 
-def search(costs, epsilon, *, by_class=False, **options):
+def search(costs, epsilon, *, by_class=False, watch=None, n_threads=2, executor=None, checkpoint=None, **options):
     names = tuple(f"v{v}" for v in range(len(costs)))
     unit = "classes" if by_class else "networks"
-    options = {"n_threads": 2, **options}
-    return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options))
+    run = Run(watch, n_threads=n_threads, executor=executor, checkpoint=checkpoint)
+    return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=run))
 
 
 def dags_of(found, costs):
@@ -193,7 +194,7 @@ def test_found_rows_are_violated_and_valid(seed):
     for _ in range(10):
         values = relaxation.solve().values
         rows = problem.separate_cluster_cuts(values, 3, 100, 0.01)
-        rows += problem.separate_zero_half_cuts(values, relaxation.rows, 100, 0.01)
+        rows += problem.separate_zero_half_cuts(values, relaxation.cuts, 100, 0.01)
         for row in rows:
             dense, rhs = dense_row(problem, row, len(flat))
             assert dense @ values < rhs - 0.009
@@ -271,9 +272,9 @@ def test_a_solver_that_returns_nonsense_costs_no_network(trouble, monkeypatch):
 
     def wrong(self):
         bound = solve(self)
-        duals = np.where(np.arange(len(bound.rows)) % 2, bound.multipliers, trouble)
-        core = self._problem.bound(bound.rows, duals, self._open)
-        return replace(bound, multipliers=duals, lower=core[0], margin=core[1], reduced=core[2])
+        duals = np.where(np.arange(len(bound.cuts)) % 2, bound.dual_values, trouble)
+        core = self._problem.bound(bound.cuts, duals, self._open)
+        return replace(bound, dual_values=duals, lower=core[0], margin=core[1], reduced=core[2])
 
     monkeypatch.setattr(Relaxation, "solve", wrong)
     assert sorted(dags_of(search(costs, 2.0), costs)) == sorted(expected)

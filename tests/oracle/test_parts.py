@@ -10,12 +10,12 @@ import pytest
 
 import oracle
 from credibn import _core, learn
-from credibn._run import Workbench
+from credibn._run import Run, Store
 from credibn.errors import OptionError
 from credibn.search import SearchProblem, checkpoints, distribution, exploration
+from credibn.search.branches import Branch, Listing, pack, unpack
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
-from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.relaxation import Relaxation
 from profiles import sampled
 from test_integer_program import (
@@ -33,8 +33,10 @@ from test_integer_program import (
 @pytest.fixture(params=["branches", "walks"])
 def in_many_parts(request, monkeypatch):
     """Make every search branch, or walk in pieces, and hand back after each part."""
-    leave_a_gap(monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, WALK_PARTS=7)
-    monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
+    leave_a_gap(
+        monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, LISTING_TASKS=7, STEPS_PER_TASK=0.1
+    )
+    monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
 
 
 def same_answer(left, right):
@@ -54,7 +56,7 @@ def problem_with_rows(seed, n=6):
     for _ in range(12):
         bound = relaxation.solve()
         new = problem.separate_cluster_cuts(bound.values, 3, 5, 0.01)
-        new += problem.separate_zero_half_cuts(bound.values, relaxation.rows, 5, 0.001)
+        new += problem.separate_zero_half_cuts(bound.values, relaxation.cuts, 5, 0.001)
         relaxation.add(new)
     return (offsets, flat, masks), problem, relaxation.solve()
 
@@ -143,19 +145,19 @@ def test_branches_travel(seed):
     costs, problem, bound = problem_with_rows(seed)
     random = np.random.default_rng(seed)
     branches = [
-        Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.rows[::-1].copy(), 0.25),
-        Branch(np.ones(len(costs[1]), np.uint8), -2.0, bound.rows, 0.5, Walk(bound.multipliers, 7.25, 3, 9)),
+        Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.cuts[::-1].copy(), 0.25),
+        Branch(np.ones(len(costs[1]), np.uint8), -2.0, bound.cuts, 0.5, Listing(bound.dual_values, 7.25, 3, 9)),
         Branch(np.zeros(len(costs[1]), np.uint8), 0.0, np.empty(0, np.int64), 0.25),
     ]
     other = _core.SearchProblem(*costs)
     for before, after in zip(branches, unpack(pack(branches, problem), other, len(costs[1])), strict=True):
         assert np.array_equal(before.is_open, after.is_open)
         assert (before.lower, before.share) == (after.lower, after.share)
-        assert [row_of(problem, row) for row in before.rows] == [row_of(other, row) for row in after.rows]
-        assert (before.walk is None) is (after.walk is None)
-        if before.walk is not None:
-            assert np.array_equal(before.walk.multipliers, after.walk.multipliers)
-            assert (before.walk.limit, before.walk.first, before.walk.last) == (7.25, 3, 9)
+        assert [row_of(problem, row) for row in before.cuts] == [row_of(other, row) for row in after.cuts]
+        assert (before.listing is None) is (after.listing is None)
+        if before.listing is not None:
+            assert np.array_equal(before.listing.dual_values, after.listing.dual_values)
+            assert (before.listing.limit, before.listing.first, before.listing.last) == (7.25, 3, 9)
 
 
 @pytest.mark.parametrize("by_class", [False, True])
@@ -194,7 +196,7 @@ def test_workers_find_what_one_search_finds(seed, by_class):
     costs = equivalent_costs(5, np.random.default_rng(seed))
     alone = search(costs, 4.0, by_class=by_class)
     with ThreadPoolExecutor(2) as executor:
-        shared = search(costs, 4.0, by_class=by_class, bench=Workbench(executor))
+        shared = search(costs, 4.0, by_class=by_class, executor=executor)
     assert same_answer(alone, shared)
     expected = oracle.credible_dags(5, costs, 4.0 + TOLERANCE)
     assert len(shared.costs) == (len({class_of(dag) for dag in expected}) if by_class else len(expected))
@@ -208,7 +210,7 @@ def test_workers_heed_quotas(quota, has_ties):
         costs = equivalent_costs(4 if has_ties else 5, np.random.default_rng(seed), has_ties)
         alone = search(costs, 4.0, by_class=True, **quota)
         with ThreadPoolExecutor(2) as executor:
-            shared = search(costs, 4.0, by_class=True, bench=Workbench(executor), **quota)
+            shared = search(costs, 4.0, by_class=True, executor=executor, **quota)
         assert same_answer(alone, shared)
 
 
@@ -225,7 +227,7 @@ def test_workers_that_are_stopped_say_what_is_known(by_class):
                 costs,
                 5.0,
                 by_class=by_class,
-                bench=Workbench(executor),
+                executor=executor,
                 watch=lambda *_, c=calls, n=n_calls: next(c) < n,
             )
         dags = dags_of(found, costs)
@@ -248,8 +250,8 @@ def interrupted_runs(costs, folder, seed, *, is_stop, **options):
     n_runs, found = 0, None
     while found is None or found.stopped:
         n_runs += 1
-        bench = Workbench(folder=folder)
-        bench.seconds_before_keeping = 0.0
+        store = Store(folder)
+        store.seconds_before_writing = 0.0
         calls, last = itertools.count(), 8 * n_runs + int(random.integers(0, 8))
 
         def watch(stage, fraction, calls=calls, last=last):
@@ -260,10 +262,10 @@ def interrupted_runs(costs, folder, seed, *, is_stop, **options):
             raise Killed
 
         try:
-            found = search(costs, 4.0, bench=bench, watch=watch, **options)
+            found = search(costs, 4.0, checkpoint=store, watch=watch, **options)
         except Killed:
             found = None
-        bench.close()
+        store.close()
     return found, n_runs
 
 
@@ -302,23 +304,23 @@ def test_going_on_saves_work(tmp_path):
 def test_what_is_kept_of_another_search_is_not_used(tmp_path):
     first, second = (equivalent_costs(5, np.random.default_rng(seed)) for seed in (1, 2))
     for costs in (first, second):
-        bench = Workbench(folder=tmp_path)
-        bench.seconds_before_keeping = 0.0
-        search(costs, 4.0, bench=bench)  # complete; what was kept on the way stays
-        bench.close()
-    bench = Workbench(folder=tmp_path)
-    assert same_answer(search(first, 3.0, bench=bench), search(first, 3.0))
-    bench.close()
+        store = Store(tmp_path)
+        store.seconds_before_writing = 0.0
+        search(costs, 4.0, checkpoint=store)  # complete; what was kept on the way stays
+        store.close()
+    store = Store(tmp_path)
+    assert same_answer(search(first, 3.0, checkpoint=store), search(first, 3.0))
+    store.close()
 
 
 @pytest.mark.usefixtures("in_many_parts")
 def test_damaged_files_are_not_used(tmp_path):
     costs = equivalent_costs(5, np.random.default_rng(1))
-    bench = Workbench(folder=tmp_path / "whole")
-    bench.seconds_before_keeping = 0.0
-    search(costs, 4.0, bench=bench)  # what it has kept on the way stays
-    bench.close()
-    kept = sorted((tmp_path / "whole").glob("*.kept"))
+    store = Store(tmp_path / "whole")
+    store.seconds_before_writing = 0.0
+    search(costs, 4.0, checkpoint=store)  # what it has kept on the way stays
+    store.close()
+    kept = sorted((tmp_path / "whole").glob("*.checkpoint"))
     assert kept
     for at, path in enumerate([kept[0], kept[-1]]):
         content = bytearray(path.read_bytes())
@@ -327,28 +329,28 @@ def test_damaged_files_are_not_used(tmp_path):
         damaged.mkdir()
         for other in kept:
             (damaged / other.name).write_bytes(content if other == path else other.read_bytes())
-        bench = Workbench(folder=damaged)
-        assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
-        bench.close()
+        store = Store(damaged)
+        assert same_answer(search(costs, 4.0, checkpoint=store), search(costs, 4.0))
+        store.close()
 
 
 @pytest.mark.usefixtures("in_many_parts")
 def test_files_copied_over_one_another_are_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_MOST_OF_THE_TIME", 1e9)  # whatever writing takes, there are many files
     costs = equivalent_costs(5, np.random.default_rng(1))
-    bench = Workbench(folder=tmp_path / "whole")
-    bench.seconds_before_keeping = 0.0
-    search(costs, 4.0, bench=bench)
-    bench.close()
-    kept = sorted((tmp_path / "whole").glob("*rows-*.kept"))
+    store = Store(tmp_path / "whole")
+    store.seconds_before_writing = 0.0
+    search(costs, 4.0, checkpoint=store)
+    store.close()
+    kept = sorted((tmp_path / "whole").glob("*rows-*.checkpoint"))
     assert len(kept) > 1
     copies = tmp_path / "copies"
     copies.mkdir()
-    for path in (tmp_path / "whole").glob("*.kept"):
+    for path in (tmp_path / "whole").glob("*.checkpoint"):
         (copies / path.name).write_bytes((kept[0] if path in kept else path).read_bytes())
-    bench = Workbench(folder=copies)
-    assert same_answer(search(costs, 4.0, bench=bench), search(costs, 4.0))
-    bench.close()
+    store = Store(copies)
+    assert same_answer(search(costs, 4.0, checkpoint=store), search(costs, 4.0))
+    store.close()
 
 
 def test_a_folder_is_free_after_an_error(tmp_path):
@@ -370,20 +372,20 @@ def test_a_search_stopped_at_its_root_goes_on_from_there(monkeypatch, tmp_path):
     leave_a_gap(monkeypatch, MOST_SUBSET_SECONDS=100.0, FIRST_STEPS=1, STEPS_BEFORE_SPREADING=1)
     with monkeypatch.context() as patch:
         patch.setattr(exploration, "search_subsets", lambda *_: (optimum + 2.0, {}))  # stopped; lists nothing here
-        bench = Workbench(folder=tmp_path)
-        bench.seconds_before_keeping = 0.0
-        first = search(costs, 4.0, bench=bench)
-        bench.close()
+        store = Store(tmp_path)
+        store.seconds_before_writing = 0.0
+        first = search(costs, 4.0, checkpoint=store)
+        store.close()
     assert first.stopped
     assert first.unexplored_bound == optimum + 2.0
-    bench, calls = Workbench(folder=tmp_path), itertools.count()
-    second = search(costs, 4.0, bench=bench, watch=lambda *_: next(calls) < 1)
-    bench.close()
+    store, calls = Store(tmp_path), itertools.count()
+    second = search(costs, 4.0, checkpoint=store, watch=lambda *_: next(calls) < 1)
+    store.close()
     assert second.stopped
     assert second.unexplored_bound <= optimum + TOLERANCE
-    bench = Workbench(folder=tmp_path)
-    last = search(costs, 4.0, bench=bench)
-    bench.close()
+    store = Store(tmp_path)
+    last = search(costs, 4.0, checkpoint=store)
+    store.close()
     assert last.statistics["is_by_subsets"]
     assert same_answer(last, search(costs, 4.0))
 
@@ -412,7 +414,7 @@ def test_what_a_quota_left_out_before_an_interruption_is_known(tmp_path):
     before.take(*row)
     before.truncate(5.5)
     problem = replace(
-        exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, bench=Workbench(folder=tmp_path)
+        exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, run=Run(checkpoint=tmp_path)
     )
     Checkpoints(problem, before).save(dict)
     assert Checkpoints(problem, after).restore() is not None

@@ -15,7 +15,6 @@ import pytest
 
 import oracle
 from credibn import ScoreTable, learn, score_parent_sets
-from credibn._run import Workbench
 from credibn.errors import OptionError
 from credibn.search import ENGINES, Found, distribution, exploration, make_problem, run_search
 from credibn.search.collection import new_collection
@@ -117,7 +116,7 @@ def branch_before_walking(monkeypatch):
     def enumerate_later(self, bound, is_open):
         if is_open.sum() > max(self.n, 0.85 * len(self.costs)):
             return False, is_open
-        return self.walk(bound, is_open, None), is_open
+        return self.list_networks(bound, is_open, None), is_open
 
     monkeypatch.setattr(exploration.Exploration, "enumerate", enumerate_later)
     leave_a_gap(monkeypatch)
@@ -139,13 +138,13 @@ def test_a_poor_first_network_costs_no_class(way, monkeypatch):
         walk_without_a_cap(monkeypatch)
     else:
         branch_before_walking(monkeypatch)
-    monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
+    monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
     n_left_out = 0
     for n, seed in itertools.product((5, 6, 7, 8), range(6)):
         costs, expected = pruned_costs(n, seed)
         if "tasks" in way:
             with ThreadPoolExecutor(2) as executor:
-                found = search(costs, EPSILON, by_class=True, bench=Workbench(executor))
+                found = search(costs, EPSILON, by_class=True, executor=executor)
         else:
             found = search(costs, EPSILON, by_class=True, n_threads=1)
         assert_same_classes(found, costs, expected)

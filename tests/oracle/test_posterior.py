@@ -615,13 +615,13 @@ def test_too_little_memory_for_the_share_costs_the_share_alone(error, call, monk
 @pytest.mark.parametrize("error", NO_MEMORY[:2], ids=lambda error: type(error).__name__)
 def test_too_little_memory_to_score_for_the_share_costs_the_share_alone(error, monkeypatch):
     """It takes more parent sets than the search."""
-    score = _core.score_discrete
+    score = _core.DiscreteProblem
 
     def score_once(*arguments, **named):
-        monkeypatch.setattr("credibn._core.score_discrete", failing(error))
+        monkeypatch.setattr("credibn._core.DiscreteProblem", failing(error))
         return score(*arguments, **named)
 
-    monkeypatch.setattr("credibn._core.score_discrete", score_once)
+    monkeypatch.setattr("credibn._core.DiscreteProblem", score_once)
     found = learn(sample_asia(), bayes_factor=3)
     assert (found.n_networks, found.complete, found.posterior_share) == (9, True, None)
 
@@ -630,8 +630,8 @@ def test_too_little_memory_to_score_for_the_share_costs_the_share_alone(error, m
 @pytest.mark.parametrize(
     ("function", "call"),
     [
-        ("score_discrete", score_parent_sets),
-        ("score_discrete", learn),
+        ("DiscreteProblem", score_parent_sets),
+        ("DiscreteProblem", learn),
         ("search_subsets", lambda data: learn(data, engine="dynamic_programming")),
         ("network_scores", learn),
         ("sum_networks", exact_posterior),

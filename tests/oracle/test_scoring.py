@@ -26,6 +26,7 @@ from credibn import (
     read_data,
     score_parent_sets,
 )
+from credibn._run import Run
 from credibn.errors import CredibnError, DataError, OptionError, TooLargeError
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
@@ -897,8 +898,8 @@ def n_evaluated(data, rules, engine, **options):
 
 
 def evaluate(data, rules, engine, **options):
-    problem = scoring._make_problem(data, ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon")))
-    return scoring._run(problem, scoring._estimate(problem, engine), 1, None, rules).candidates
+    problem = scoring.make_problem(data, ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon")))
+    return scoring._score(problem, scoring.estimate_problem(problem, engine), Run(), rules).candidates
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 7, 20, 100])

@@ -12,10 +12,10 @@ import pytest
 
 import oracle
 from credibn import _core, learn
-from credibn._run import Workbench
+from credibn._run import Store
 from credibn.search import SearchProblem, distribution, exploration
+from credibn.search.branches import Branch, Listing
 from credibn.search.collection import new_collection
-from credibn.search.parts import Branch, Walk
 from profiles import sampled
 from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
 
@@ -26,7 +26,7 @@ EPSILON = 5.0
 def in_stages(monkeypatch):
     """Take every walk for a long one, and stop at the first step or at any other."""
     changes = {
-        "LONG_WALK": 1,
+        "LONG_LISTING": 1,
         "STEPS_BEFORE_SPREADING": 30,
         "FIRST_STEPS": 5,
         "MOST_SUBSET_SECONDS": -1.0,
@@ -34,24 +34,24 @@ def in_stages(monkeypatch):
         "OVERESTIMATE": 1.0,
         "STAGE_GROWTH": 3.0,
         "STAGE_SHARE": 0.5,
-        "WALK_PARTS": 3,
+        "LISTING_TASKS": 3,
     }
     for name, value in changes.items():
         monkeypatch.setattr(exploration, name, value)
-    monkeypatch.setattr(distribution, "SECONDS_PER_PART", 0.0)
+    monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
 
 
 @pytest.fixture
 def bands(monkeypatch):
     """The band of each walk, with whether it came to its end."""
-    seen, walk_pieces = [], exploration.Exploration.walk_pieces
+    seen, list_range = [], exploration.Exploration.list_range
 
     def watched(self, branch, plan, max_steps=None):
-        is_complete = walk_pieces(self, branch, plan, max_steps)
+        is_complete = list_range(self, branch, plan, max_steps)
         seen.append((plan.above, plan.up_to, is_complete))
         return is_complete
 
-    monkeypatch.setattr(exploration.Exploration, "walk_pieces", watched)
+    monkeypatch.setattr(exploration.Exploration, "list_range", watched)
     return seen
 
 
@@ -124,7 +124,7 @@ def test_stages_on_an_executor(seed, by_class):
                 costs,
                 EPSILON,
                 by_class=by_class,
-                bench=Workbench(executor),
+                executor=executor,
                 watch=lambda *_, c=calls, n=n_calls: next(c) < n,
             )
         beyond.append(assert_true_statement(found, costs, expected, by_class))
@@ -134,23 +134,24 @@ def test_stages_on_an_executor(seed, by_class):
 @pytest.mark.usefixtures("in_stages")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("step", [7, 11])
-def test_stages_go_on_after_an_interruption(step, by_class, tmp_path):
+def test_stages_go_on_after_an_interruption(step, by_class, tmp_path, monkeypatch):
+    monkeypatch.setattr(exploration, "STEPS_PER_TASK", 0.1)
     costs = equivalent_costs(5, np.random.default_rng(0))
     expected = expected_of(costs)
     beyond = []
     for n_calls in range(step, 1000, step):
         calls = itertools.count()
-        bench = Workbench(folder=tmp_path)
-        bench.seconds_before_keeping = 0.0
+        store = Store(tmp_path)
+        store.seconds_before_writing = 0.0
         found = search(
             costs,
             EPSILON,
             by_class=by_class,
             n_threads=1,
-            bench=bench,
+            checkpoint=store,
             watch=lambda *_, c=calls, n=n_calls: next(c) < n,
         )
-        bench.close()
+        store.close()
         beyond.append(assert_true_statement(found, costs, expected, by_class))
         if not found.stopped:
             break
@@ -164,7 +165,7 @@ def test_stages_go_on_after_an_interruption(step, by_class, tmp_path):
 def test_stages_with_quotas(quota, has_ties, monkeypatch):
     costs = equivalent_costs(5, np.random.default_rng(1), has_ties)
     staged = search(costs, EPSILON, by_class=True, **quota)
-    monkeypatch.setattr(exploration, "LONG_WALK", math.inf)
+    monkeypatch.setattr(exploration, "LONG_LISTING", math.inf)
     plain = search(costs, EPSILON, by_class=True, **quota)
     assert np.array_equal(staged.choices, plain.choices)
     assert np.array_equal(staged.costs, plain.costs)
@@ -201,19 +202,19 @@ def test_a_stage_takes_a_small_share_of_what_is_expected():
     problem = SearchProblem(("a",), *arrays([{(): 0.0}]), 6.0, TOLERANCE)
     run = exploration.Exploration(problem, new_collection(problem))
     run.collection.update_incumbent(100.0)
-    walk = Walk(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
+    walk = Listing(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
     up_to, n_steps = run.next_stage(walk)
     assert (round(up_to, 2), n_steps) == (102.81, 20_000.0)
     left = run.after_stage(Branch(np.ones(1, np.uint8), 100.0, np.empty(0, np.int64), 1.0), walk, up_to, 30_000.0)
-    assert left.lower == left.walk.above == up_to
+    assert left.lower == left.listing.above == up_to
     # From 1,000 to 30,000 steps over 1.81 nats: over 3.19 more, 30 ** (3.19 / 1.81) times as many; a sixteenth of that.
-    assert left.walk.n_expected == pytest.approx(30_000 / 16 * 30 ** (3.19 / 1.81), rel=0.05)
-    assert run.next_stage(left.walk)[0] == math.inf  # 30,000 is too large a share of that
+    assert left.listing.n_expected == pytest.approx(30_000 / 16 * 30 ** (3.19 / 1.81), rel=0.05)
+    assert run.next_stage(left.listing)[0] == math.inf  # 30,000 is too large a share of that
 
 
 def test_a_time_limit_leaves_a_promise_to_users(monkeypatch):
     """The words and numbers of a result whose bound lies beyond the optimum, against the complete result."""
-    for name, value in {"LONG_WALK": 1, "STEPS_BEFORE_SPREADING": 30, "FIRST_STEPS": 5, "MOST_SPREAD": 0}.items():
+    for name, value in {"LONG_LISTING": 1, "STEPS_BEFORE_SPREADING": 30, "FIRST_STEPS": 5, "MOST_SPREAD": 0}.items():
         monkeypatch.setattr(exploration, name, value)
     data = np.random.default_rng(0).integers(0, 2, (60, 6))
     options = {"epsilon": 6.0, "engine": "integer_program", "posterior_share": False, "n_threads": 1}

@@ -194,9 +194,9 @@ def test_an_early_time_limit_leaves_no_lock_behind(data, tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_of_a_run_without_a_result_is_named(data, tmp_path, monkeypatch):
-    def find(run):
-        run.bench.seconds_before_keeping = 0.0
-        run.bench.keep("test", "q", "state", {"a": np.arange(3)})
+    def find(call):
+        call.run.store.seconds_before_writing = 0.0
+        call.run.store.save("test", "q", "state", {"a": np.arange(3)})
         raise TimeLimitError("the time limit was reached")
 
     monkeypatch.setattr("credibn.cli.learn.find_credible_set", find)

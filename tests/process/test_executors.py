@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn import k_best_classes, learn, read_data, score_parent_sets
-from credibn._run import Workbench
-from credibn._run.watch import Watch
+from credibn._run import Run
 from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import GaussianBIC, scoring
-from credibn.scores import pieces as scoring_pieces
+from credibn.scores import tasks as scoring_tasks
 from pieces import LocalCosts, PairCosts, SlowOnce, die
 from profiles import examples
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
@@ -28,17 +27,23 @@ from strategies import coded_tables, constraints, epsilons, functional_tables, p
 pytestmark = pytest.mark.xdist_group("executors")  # they share pools of processes
 
 
-def score_on(bench, data, *, epsilon=None, engine="auto", n_threads=1, progress=None, time_left=None, **options):
-    return scoring.score_on(
-        bench,
-        data,
-        ScoreOptions(**options),
-        resolve_epsilon(epsilon=epsilon),
-        engine=engine,
-        n_threads=n_threads,
-        progress=progress,
-        time_left=time_left,
-    )
+def score_on(run, data, *, engine="auto", **options):
+    epsilon = resolve_epsilon(epsilon=options.get("epsilon"))
+    problem = scoring.make_problem(data, ScoreOptions.of(options), epsilon)
+    return scoring.score_problem(problem, options.get("prior"), scoring.estimate_problem(problem, engine), run)
+
+
+class Clock:
+    """Stands still, and jumps a day ahead after some calls."""
+
+    def __init__(self, n_calls=None):
+        self.n_calls = n_calls
+
+    def __call__(self):
+        if self.n_calls is None:
+            return 0.0
+        self.n_calls -= 1
+        return 0.0 if self.n_calls >= 0 else 86_400.0
 
 
 def same(table, other):
@@ -99,14 +104,14 @@ def test_slices_give_the_bytes_of_one_run(score, engine, data):
     options |= {"prior": data.draw(priors(table.n)), "epsilon": data.draw(epsilons())}
     whole = score_parent_sets(table.dataset(), score=score, engine=engine, n_threads=1, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring_pieces, "_PIECES", data.draw(st.sampled_from([1, 3, 100])))
+        patch.setattr(scoring_tasks, "_MOST_TASKS", data.draw(st.sampled_from([1, 3, 100])))
         cut = score_parent_sets(table.dataset(), score=score, engine=engine, executor=Here(), **options)
     assert same(whole, cut)
 
 
 @examples(10)
 @given(coded_tables(min_columns=2, max_columns=5), st.sampled_from([PairCosts(), LocalCosts()]), epsilons(), st.data())
-def test_python_scores_in_pieces_give_the_bytes_of_one_run(table, score, epsilon, data):
+def test_python_scores_in_tasks_give_the_bytes_of_one_run(table, score, epsilon, data):
     options = data.draw(constraints(table)) | {"score": score, "epsilon": epsilon}
     whole = score_parent_sets(table.dataset(), **options)
     assert same(whole, score_parent_sets(table.dataset(), executor=Here(), **options))
@@ -126,18 +131,18 @@ def wide_table(n=21, n_rows=300):
 def test_slices_of_many_columns_give_the_bytes_of_one_run(score, engine):
     options = {"score": score, "engine": engine, "max_parents": 3}
     whole = score_parent_sets(wide_table(), **options)
-    for n_pieces in (7, 100):
+    for n_tasks in (7, 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(scoring_pieces, "_PIECES", n_pieces)
+            patch.setattr(scoring_tasks, "_MOST_TASKS", n_tasks)
             assert same(whole, score_parent_sets(wide_table(), executor=Here(), **options))
 
 
 @pytest.mark.parametrize("engine", ["table", "descent"])
 def test_pieces_do_not_depend_on_who_does_them(engine):
-    problem = scoring._make_problem(wide_table(), ScoreOptions(max_parents=4), resolve_epsilon())
-    whole = scoring._core.DiscreteProblem(**scoring_pieces.core_arguments(problem), rules=scoring.RULES)
+    problem = scoring.make_problem(wide_table(), ScoreOptions(max_parents=4), resolve_epsilon())
+    whole = scoring._core.DiscreteProblem(**scoring_tasks.core_arguments(problem), rules=scoring.RULES)
     weights = (whole.table_weights if engine == "table" else whole.descent_weights)()
-    cuts = scoring_pieces.cut_evenly(weights.tolist(), 100)
+    cuts = scoring_tasks.split_evenly(weights.tolist(), 100)
     shares = [weights[first:last].sum() / weights.sum() for first, last in cuts]
     assert 80 <= len(cuts) <= 200
     assert max(shares) < 0.05
@@ -146,7 +151,7 @@ def test_pieces_do_not_depend_on_who_does_them(engine):
         assert weights.sum() == 1 + 21 + 210 + 1330 + 5985 + 20349
 
 
-def test_numbers_are_scored_in_pieces(processes):
+def test_numbers_are_scored_in_tasks(processes):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
     for score in (GaussianBIC(), "bge"):
@@ -175,7 +180,7 @@ def test_executors_give_the_bytes_of_one_run(kind, score, engine, request):
 
 @pytest.mark.slow
 def test_a_dask_client_is_taken_as_it_is(dask_client):
-    assert Workbench(dask_client).n_workers == 2
+    assert Run(executor=dask_client).n_workers == 2
     assert same(score_parent_sets(sample_asia()), score_parent_sets(sample_asia(), executor=dask_client))
 
 
@@ -248,7 +253,7 @@ def test_a_piece_that_kills_every_worker_of_dask_is_explained(dask_client):
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
     try:
         with pytest.raises(WorkerError, match=r"can do no more work \(KilledWorker"):
-            list(Workbench(dask_client).do("test", "q", die, None, [1], lambda fraction: True))
+            list(Run(executor=dask_client).do("test", "q", die, None, [1], lambda fraction: True))
     finally:
         scheduler.allowed_failures = allowed
 
@@ -260,46 +265,46 @@ def test_a_killed_worker_of_a_pool_is_explained_and_the_run_can_be_taken_up(kind
     else:
         executor = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
     killer = kill_when_written(tmp_path / "pid")
-    bench = Workbench(executor, folder=tmp_path / "kept")
-    bench.seconds_before_keeping = 0.0
-    options = {"score": SlowOnce(tmp_path / "pid", 60.0), "n_threads": 1, "max_parents": 2}
-    with pytest.raises(WorkerError, match=r"can do no more work .*: start again to go on"):
-        score_on(bench, sample_asia(), **options)
+    run = Run(executor=executor, checkpoint=tmp_path / "kept")
+    run.store.seconds_before_writing = 0.0
+    options = {"score": SlowOnce(tmp_path / "pid", 60.0), "max_parents": 2}
+    with pytest.raises(WorkerError, match=r"can do no more work .*: start again to resume"):
+        score_on(run, sample_asia(), **options)
     killer.join()
     executor.shutdown()
-    bench.close()
-    again = Workbench(folder=tmp_path / "kept")
+    run.store.close()
+    again = Run(checkpoint=tmp_path / "kept")
     assert same(score_on(again, sample_asia(), **options), score_parent_sets(sample_asia(), **options))
-    again.forget()
+    again.store.remove()
 
 
-# ---- kept ----
+# ---- checkpoints ----
 
 
 def test_scoring_is_taken_up_where_it_was_stopped(tmp_path):
-    def stop_at_half(fraction):
+    def stop_at_half(stage, fraction):
         return fraction < 0.4
 
-    options = {"score": "bdeu", "engine": "descent", "max_parents": 5, "n_threads": 1}
+    options = {"score": "bdeu", "engine": "descent", "max_parents": 5}
     whole = score_parent_sets(wide_table(), **options)
-    first = Workbench(folder=tmp_path / "kept")
-    first.seconds_before_keeping = 0.0
+    first = Run(stop_at_half, checkpoint=tmp_path / "kept")
+    first.store.seconds_before_writing = 0.0
     with pytest.raises(KeyboardInterrupt):
-        score_on(first, wide_table(), progress=stop_at_half, **options)
-    first.close()
-    assert list((tmp_path / "kept").glob("score-piece-*.kept"))
-    second = Workbench(folder=tmp_path / "kept")
+        score_on(first, wide_table(), **options)
+    first.store.close()
+    assert list((tmp_path / "kept").glob("score-task-*.checkpoint"))
     seen = []
-    found = score_on(second, wide_table(), progress=lambda fraction: seen.append(fraction), **options)
+    second = Run(lambda stage, fraction: seen.append(fraction), checkpoint=tmp_path / "kept")
+    found = score_on(second, wide_table(), **options)
     assert same(whole, found)
     assert seen[0] > 0.1  # what was kept is not done again
-    second.forget()
+    second.store.remove()
 
 
 @pytest.mark.slow
 def test_other_data_or_options_take_nothing_that_was_kept(tmp_path):
-    bench = Workbench(folder=tmp_path)
-    bench.seconds_before_keeping = 0.0
+    run = Run(checkpoint=tmp_path)
+    run.store.seconds_before_writing = 0.0
     variants = [
         {},
         {"epsilon": 1.0},
@@ -310,32 +315,34 @@ def test_other_data_or_options_take_nothing_that_was_kept(tmp_path):
         {"engine": "descent"},
     ]
     for options in [*variants, *variants]:
-        found = score_on(bench, sample_asia(), n_threads=1, **options)
+        found = score_on(run, sample_asia(), **options)
         assert same(found, score_parent_sets(sample_asia(), **options))
-    found = score_on(bench, sample_asia(seed=9), n_threads=1)
+    found = score_on(run, sample_asia(seed=9))
     assert same(found, score_parent_sets(sample_asia(seed=9)))
-    bench.forget()
+    run.store.remove()
 
 
 @pytest.mark.parametrize("executor", [None, "threads"])
-def test_scoring_in_pieces_can_be_stopped(tmp_path, executor):
-    bench = Workbench(ThreadPoolExecutor(1) if executor else None, folder=tmp_path)
+def test_scoring_in_tasks_can_be_stopped(tmp_path, executor):
+    pool = ThreadPoolExecutor(1) if executor else None
+    run = Run(lambda stage, fraction: False, executor=pool, checkpoint=tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        score_on(bench, sample_asia(), n_threads=1, progress=lambda fraction: False)
-    bench.forget()
+        score_on(run, sample_asia())
+    run.store.remove()
 
 
 def test_a_deadline_that_passes_in_a_worker_is_the_time_limit_and_no_interruption():
-    bench = Workbench(ThreadPoolExecutor(1))
+    run = Run(executor=ThreadPoolExecutor(1), time_limit=1e-9, clock=Clock())
     with pytest.raises(TimeLimitError, match="time limit was reached while parent sets were scored"):
-        score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+        score_on(run, sample_asia())
 
 
-def test_in_threads_of_this_process_the_watch_is_the_only_clock(tmp_path):
-    bench = Workbench(folder=tmp_path / "checkpoint")
-    table = score_on(bench, sample_asia(), n_threads=1, time_left=0.0)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_in_this_process_the_run_has_the_only_clock(tmp_path, n_threads):
+    run = Run(checkpoint=tmp_path / "checkpoint", n_threads=n_threads, time_limit=1e-9, clock=Clock())
+    table = score_on(run, sample_asia())
     assert table.n_candidates == score_parent_sets(sample_asia()).n_candidates
-    bench.forget()
+    run.store.remove()
 
 
 # ---- from data to the credible set ----
@@ -408,11 +415,11 @@ def test_of_a_score_without_a_version_nothing_is_kept(tmp_path):
         version = None
 
     for score, is_kept in ((Changing(), False), (PairCosts(), True)):
-        bench = Workbench(folder=tmp_path / str(is_kept))
-        bench.seconds_before_keeping = 0.0
-        score_on(bench, sample_asia(), score=score, max_parents=2, n_threads=1)
-        assert bench.was_begun is is_kept
-        bench.close()
+        run = Run(checkpoint=tmp_path / str(is_kept))
+        run.store.seconds_before_writing = 0.0
+        score_on(run, sample_asia(), score=score, max_parents=2)
+        assert run.store.is_resuming is is_kept
+        run.store.close()
 
 
 def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
@@ -422,25 +429,12 @@ def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
     assert (found.complete, found.stopped_because) == (False, "time_limit")
 
 
-class Clock:
-    """Stands still, and jumps a day ahead after some calls."""
-
-    def __init__(self, n_calls=None):
-        self.n_calls = n_calls
-
-    def __call__(self):
-        if self.n_calls is None:
-            return 0.0
-        self.n_calls -= 1
-        return 0.0 if self.n_calls >= 0 else 86_400.0
-
-
 @pytest.fixture
 def watch_clock(monkeypatch):
     """Lets the watch of a run have a clock of its own."""
 
     def use(clock):
-        monkeypatch.setattr("credibn.learning.runs.Watch", partial(Watch, clock=clock))
+        monkeypatch.setattr("credibn.learning.runs.Run", partial(Run, clock=clock))
 
     return use
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import pieces
 from credibn import CredibleSet, CredibnWarning, learn
 from credibn._base import atomic
-from credibn._run import Workbench
+from credibn._run import Run
 from credibn.cli.app import app
 from credibn.examples import sample_asia
 from credibn.learning.all_credible import find_credible_set
@@ -66,9 +66,9 @@ def asia(tmp_path):
 
 
 def eager(folder, executor=None):
-    bench = Workbench(executor, folder=folder)
-    bench.seconds_before_keeping = 0.0
-    return bench
+    held = Run(executor=executor, checkpoint=folder)
+    held.store.seconds_before_writing = 0.0
+    return held
 
 
 # ---- checkpoints ----
@@ -91,43 +91,43 @@ def test_a_search_completes_without_its_checkpoint(tmp_path, faulty, monkeypatch
 
 def test_a_folder_that_vanishes_is_made_again_or_done_without(tmp_path):
     folder = tmp_path / "out" / "checkpoint"
-    bench = eager(folder)
+    held = eager(folder)
     shutil.rmtree(tmp_path / "out")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        bench.keep("test", "q", "state", {"a": np.arange(3)})
-    assert bench.was_begun
+        held.store.save("test", "q", "state", {"a": np.arange(3)})
+    assert held.store.is_resuming
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "out").write_text("a file where the folder was")
     with pytest.warns(CredibnWarning, match="The result does not need it"):
-        done = list(bench.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
+        done = list(held.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
     assert sorted(int(arrays["double"][0]) for _, arrays in done) == [0, 2, 4]
-    bench.forget()
+    held.store.remove()
 
 
 def test_what_was_written_before_a_fault_still_serves(tmp_path, faulty):
     calls = tmp_path / "calls"
     calls.mkdir()
-    bench = eager(tmp_path / "checkpoint")
-    list(bench.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
+    held = eager(tmp_path / "checkpoint")
+    list(held.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
     faulty(errno.ENOSPC, lambda path: True)
     with pytest.warns(CredibnWarning, match="the disk is full"):
-        bench.keep("test", "q", "state", {"a": np.arange(3)})
-    bench.close()
+        held.store.save("test", "q", "state", {"a": np.arange(3)})
+    held.store.close()
     again = eager(tmp_path / "checkpoint")
     list(again.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
     assert len(list(calls.iterdir())) == 3, "each was done once"
-    again.forget()
+    again.store.remove()
 
 
 def test_what_is_said_of_a_checkpoint_that_fails_at_the_end_is_true(tmp_path, faulty):
     """No run continues then."""
     faulty(errno.ENOSPC, lambda path: True)
-    bench = Workbench(folder=tmp_path / "checkpoint")
-    bench.keep("test", "q", "state", {"a": np.arange(3)})
-    bench.seconds_before_keeping = 0.0
+    held = Run(checkpoint=tmp_path / "checkpoint")
+    held.store.save("test", "q", "state", {"a": np.arange(3)})
+    held.store.seconds_before_writing = 0.0
     with pytest.warns(CredibnWarning) as told:
-        bench.close()
+        held.store.close()
     assert [str(one.message) for one in told] == [
         f"the checkpoint in {tmp_path / 'checkpoint'} cannot be written (the disk is full). The result does not need "
         "it, but a run that resumes starts from what was written before. To have a checkpoint, start again with a "
@@ -151,13 +151,13 @@ def test_too_little_memory_for_a_checkpoint_costs_the_checkpoint_alone(tmp_path,
 def test_a_lost_worker_and_a_full_disk(tmp_path, faulty):
     """What the message says of the work done so far is true."""
     pool = ThreadPoolExecutor(1)
-    bench = eager(tmp_path / "checkpoint", pool)
+    held = eager(tmp_path / "checkpoint", pool)
     faulty(errno.ENOSPC, lambda path: True)
     with pytest.warns(CredibnWarning, match="the disk is full"):
-        bench.keep("test", "q", "state", {"a": np.arange(3)})
+        held.store.save("test", "q", "state", {"a": np.arange(3)})
     pool.shutdown()
     with pytest.raises(ValueError, match="What was done so far is lost"):
-        list(bench.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
+        list(held.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
 
 
 # ---- results of the command line ----

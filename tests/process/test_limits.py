@@ -16,10 +16,9 @@ import pytest
 
 from brute_force_engine import BruteForce
 from credibn import ScoreTable, _core, learn, read_data, score_parent_sets
-from credibn._run import memory
+from credibn._run import Run, Store, memory
 from credibn._run.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
 from credibn._run.tally import FINISHING
-from credibn._run.watch import Watch
 from credibn.credible.structures import Structures, group, masks_of
 from credibn.data.sources import reading_until, workspace
 from credibn.errors import TimeLimitError, TooLargeError
@@ -84,7 +83,7 @@ def test_everything_is_sorted_and_grouped(everything):
 @pytest.mark.parametrize("stage", FINISHING)
 @pytest.mark.parametrize("at", range(3))
 def test_a_stop_while_finishing_leaves_the_best_part(every_set, everything, monkeypatch, engine, stage, at):
-    monkeypatch.setattr("credibn._run.watch._GRACE", 0.0)
+    monkeypatch.setattr("credibn._run.run._GRACE", 0.0)
     stops = StopsIn(stage, at)
     options = {"epsilon": 1000.0, "unit": "networks", "engine": engine, "posterior_share": False}
     found = learn(every_set, **options, progress=stops)
@@ -187,9 +186,8 @@ def test_the_best_network_of_a_walk_that_gave_up_is_kept(monkeypatch):
     n_better = 0
     for n_calls in range(0, 400, 5):
         calls = itertools.count()
-        problem = make_problem(
-            table, epsilon=12.0, unit="networks", watch=lambda *_, calls=calls, n=n_calls: next(calls) < n
-        )
+        run = Run(lambda *_, calls=calls, n=n_calls: next(calls) < n)
+        problem = make_problem(table, epsilon=12.0, unit="networks", run=run)
         found = ENGINES["integer_program"].search(problem)
         assert found.costs[0] <= found.best_cost + problem.tolerance
         n_better += found.stopped and found.costs[0] < empty_cost - 1e-6
@@ -245,7 +243,7 @@ class Clock:
 
 def test_a_search_stops_before_the_limit_by_the_time_that_is_needed_to_finish():
     clock = Clock()
-    watch = Watch(time_limit=10.0, clock=clock, processor_clock=clock)
+    watch = Run(time_limit=10.0, clock=clock, processor_clock=clock)
     watch.follow(lambda: Tally("networks", 1_000_000, -1.0, seconds_to_finish=4.0))
     clock.now = 105.9
     assert watch("enumeration", 0.5)
@@ -263,7 +261,7 @@ def test_a_search_stops_before_the_limit_by_the_time_that_is_needed_to_finish():
 @pytest.mark.parametrize(("share", "stops_at"), [(2.0, 108.0), (1.0, 106.0), (0.5, 102.0), (1e-9, 100.0)])
 def test_what_others_leave_of_the_processors_counts(share, stops_at):
     clock, processor_clock = Clock(), Clock()
-    watch = Watch(time_limit=10.0, clock=clock, processor_clock=processor_clock)
+    watch = Run(time_limit=10.0, clock=clock, processor_clock=processor_clock)
     watch.follow(lambda: Tally("networks", 1_000_000, -1.0, seconds_to_finish=4.0))
     goes_on = True
     while goes_on:
@@ -273,10 +271,12 @@ def test_what_others_leave_of_the_processors_counts(share, stops_at):
     assert clock.now == pytest.approx(stops_at, abs=1.0)
 
 
-def test_a_search_leaves_time_to_deliver_what_it_has_found():
+def test_a_search_leaves_time_to_deliver_what_it_has_found(tmp_path):
     """Half a second for each of four rows, however many processors there are, besides the four that finishing takes."""
     clock = Clock()
-    watch = Watch(time_limit=10.0, seconds_per_row=0.5, clock=clock, processor_clock=clock)
+    store = Store(tmp_path)
+    store.seconds_per_row = 0.5
+    watch = Run(time_limit=10.0, checkpoint=store, clock=clock, processor_clock=clock)
     watch.follow(lambda: Tally("networks", 4, -1.0, seconds_to_finish=4.0))
     clock.now = 103.9
     assert watch("enumeration", 0.5)
@@ -286,7 +286,7 @@ def test_a_search_leaves_time_to_deliver_what_it_has_found():
 
 def test_finishing_too_late_is_the_time_limit():
     clock = Clock()
-    watch = Watch(time_limit=10.0, clock=clock)
+    watch = Run(time_limit=10.0, clock=clock)
     assert watch("sorting", 0.0)
     clock.now = 111.0
     assert (watch("sorting", 0.5), watch.reason) == (False, "time_limit")
@@ -295,7 +295,7 @@ def test_finishing_too_late_is_the_time_limit():
 def test_after_an_interruption_finishing_has_a_moment():
     clock = Clock()
     goes_on = True
-    watch = Watch(lambda *_: goes_on, clock=clock)
+    watch = Run(lambda *_: goes_on, clock=clock)
     assert watch("enumeration", 0.5)
     assert watch("sorting", 0.0)
     clock.now = 500.0
@@ -444,20 +444,20 @@ def test_the_guard(monkeypatch):
     monkeypatch.setattr(memory, "_SECONDS_BETWEEN_MEASUREMENTS", 0.0)
     assert usable_bytes() == pytest.approx(0.8 * (11 << 30) - (1 << 30))
     by_limit, by_machine = MemoryGuard(1 << 30), MemoryGuard()
-    assert not by_limit.is_struck()
+    assert not by_limit.is_reached()
     taken, left = 3 << 30, 8 << 30
-    assert by_limit.is_struck()
-    assert not by_machine.is_struck()
+    assert by_limit.is_reached()
+    assert not by_machine.is_reached()
     taken, left = 9 << 30, 2 << 30
-    assert by_machine.is_struck()
+    assert by_machine.is_reached()
     taken, left = 1 << 30, 1 << 20
-    assert by_machine.is_struck(), "somebody else has taken it"
+    assert by_machine.is_reached(), "somebody else has taken it"
 
 
 @pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
 def test_too_much_memory_stops_a_search(monkeypatch, everything, every_set, engine):
     options = {"epsilon": 1000.0, "unit": "networks", "posterior_share": False, "engine": engine}
-    monkeypatch.setattr(MemoryGuard, "is_struck", lambda self: True)
+    monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
     found = learn(every_set, **options)
     assert (found.complete, found.stopped_because) == (False, "memory_limit")
     assert_valid(found, everything)
@@ -465,7 +465,7 @@ def test_too_much_memory_stops_a_search(monkeypatch, everything, every_set, engi
 
 
 def test_too_much_memory_stops_scoring(monkeypatch):
-    monkeypatch.setattr(MemoryGuard, "is_struck", lambda self: True)
+    monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
     values = np.random.default_rng(0).integers(0, 2, (50, 6))
     with pytest.raises(TooLargeError, match="scoring took most of the memory"):
         score_parent_sets(values)
@@ -494,7 +494,7 @@ class Signalled(BruteForce):
     def search(self, problem):
         found = super().search(problem)
         os.kill(os.getpid(), self.number)
-        while problem.watch("enumeration", 0.5):
+        while problem.run("enumeration", 0.5):
             time.sleep(0.01)
         return type(found)(
             found.choices[:1], found.costs[:1], found.sizes[:1], found.best_cost, stopped=True, unexplored_bound=-1e9
@@ -521,7 +521,7 @@ def test_the_handler_of_somebody_else_stays():
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         own = signal.getsignal(signal.SIGTERM)
-        with Watch().heeding_interrupts():
+        with Run().handling_interrupts():
             assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pieces
-from credibn._run import OutOfTime, Stopped, Workbench, cut_evenly
+from credibn._run import OutOfTime, Run, Stopped, Store, split_evenly
 from credibn.errors import DataError, OptionError, TooLargeError, WorkerError
 
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
@@ -28,16 +28,16 @@ def always(fraction):
 
 
 def eager(folder, **options):
-    """A workbench that keeps everything at once."""
-    bench = Workbench(folder=folder, **options)
-    bench.seconds_before_keeping = 0.0
-    return bench
+    """A run that writes everything at once."""
+    run = Run(checkpoint=folder, **options)
+    run.store.seconds_before_writing = 0.0
+    return run
 
 
-def doubles(bench, question="doubles", work=pieces.double, common=0, goes_on=always):
+def doubles(run, key="doubles", work=pieces.double, common=0, should_continue=always):
     """What each piece gave; fails where one is given twice."""
     found = {}
-    for index, arrays in bench.do("test", question, work, common, PIECES, goes_on):
+    for index, arrays in run.do("test", key, work, common, PIECES, should_continue):
         assert index not in found
         found[index] = int(arrays["double"][0])
         assert arrays["nothing"].shape == (0, 3)
@@ -72,34 +72,32 @@ EXPECTED = {index: 2 * piece + 1 for index, piece in enumerate(PIECES)}
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_threads_do_every_piece_once(n_threads):
-    bench = Workbench(n_threads=n_threads)
-    assert bench.is_embedded
-    assert bench.n_workers == n_threads
-    assert doubles(bench, common=1) == EXPECTED
+    run = Run(n_threads=n_threads)
+    assert run.n_workers == n_threads
+    assert doubles(run, common=1) == EXPECTED
 
 
 @pytest.mark.parametrize("kind", [Immediate, ThreadPoolExecutor])
 def test_any_executor_does(kind):
-    bench = Workbench(kind())
-    assert not bench.is_embedded
-    assert bench.n_workers >= 1
-    assert doubles(bench, common=1) == EXPECTED
+    run = Run(executor=kind())
+    assert run.n_workers >= 1
+    assert doubles(run, common=1) == EXPECTED
 
 
 def test_processes_do_every_piece_once(processes):
-    bench = Workbench(processes)
-    assert bench.n_workers == 2
-    assert doubles(bench, common=1) == EXPECTED
+    run = Run(executor=processes)
+    assert run.n_workers == 2
+    assert doubles(run, common=1) == EXPECTED
 
 
 def test_an_error_in_another_process_arrives_as_it_is(processes):
     with pytest.raises(DataError, match="3 cannot be done; leave it out"):
-        doubles(Workbench(processes), work=pieces.refuse_three)
+        doubles(Run(executor=processes), work=pieces.refuse_three)
 
 
 def test_what_cannot_travel_is_explained(processes):
     with pytest.raises(OptionError, match="cannot be sent to the executor's workers"):
-        doubles(Workbench(processes), common=lambda: 0)
+        doubles(Run(executor=processes), common=lambda: 0)
 
 
 def test_no_pieces_are_done_at_once(tmp_path):
@@ -107,7 +105,7 @@ def test_no_pieces_are_done_at_once(tmp_path):
 
 
 def test_results_cannot_be_changed():
-    arrays = next(Workbench().do("test", "", pieces.double, 0, [1], always))[1]
+    arrays = next(Run().do("test", "", pieces.double, 0, [1], always))[1]
     with pytest.raises(ValueError, match="read-only"):
         arrays["double"][0] = 0
 
@@ -115,7 +113,7 @@ def test_results_cannot_be_changed():
 @pytest.mark.parametrize("executor", [7, "dask", object()])
 def test_what_is_no_executor_is_refused(executor):
     with pytest.raises(OptionError, match="give an object with a method submit"):
-        Workbench(executor)
+        Run(executor=executor)
 
 
 def test_a_client_stands_for_its_executor():
@@ -123,7 +121,7 @@ def test_a_client_stands_for_its_executor():
         def get_executor(self):
             return Immediate()
 
-    assert doubles(Workbench(Client()), common=1) == EXPECTED
+    assert doubles(Run(executor=Client()), common=1) == EXPECTED
 
 
 def test_few_pieces_are_on_their_way_at_a_time():
@@ -147,7 +145,7 @@ def test_few_pieces_are_on_their_way_at_a_time():
             return future
 
     executor = Slow()
-    assert doubles(Workbench(executor), common=1) == EXPECTED
+    assert doubles(Run(executor=executor), common=1) == EXPECTED
     assert executor.most == 6
 
 
@@ -170,7 +168,7 @@ def test_kept_pieces_are_not_done_again(tmp_path):
     found = {}
     with pytest.raises(Stopped):
         found.update(slowly(first.do("test", "q", pieces.count_calls, calls, PIECES, stop_at_half)))
-    first.close()
+    first.store.close()
     assert 4 <= len(found) < len(PIECES)
     second = eager(kept)
     again = dict(second.do("test", "q", pieces.count_calls, calls, PIECES, always))
@@ -179,15 +177,15 @@ def test_kept_pieces_are_not_done_again(tmp_path):
     counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
     assert all(counts[index] == 1 for index in found)
     assert sum(counts) <= len(PIECES) + 1  # one may have been at work when the first run was stopped
-    second.forget()
+    second.store.remove()
     assert not kept.exists()
 
 
 def test_an_exception_keeps_what_was_done(tmp_path):
-    bench = eager(tmp_path)
+    run = eager(tmp_path)
     with pytest.raises(DataError):
-        doubles(bench, work=pieces.refuse_three)
-    bench.close()
+        doubles(run, work=pieces.refuse_three)
+    run.store.close()
     again = eager(tmp_path)
     kept = []
     with pytest.raises(DataError):
@@ -196,59 +194,61 @@ def test_an_exception_keeps_what_was_done(tmp_path):
 
 
 def test_nothing_is_written_in_the_first_seconds(tmp_path):
-    bench = Workbench(folder=tmp_path)
-    bench.keep("test", "q", "state", {"x": np.arange(3)})
-    assert doubles(bench, common=1) == EXPECTED
-    assert doubles(bench, common=5) == EXPECTED  # known all the same
-    assert [path.name for path in tmp_path.iterdir()] == ["work.lock"]
-    kept = bench.kept("test", "q", "state")
+    run = Run(checkpoint=tmp_path)
+    run.store.save("test", "q", "state", {"x": np.arange(3)})
+    assert doubles(run, common=1) == EXPECTED
+    assert doubles(run, common=5) == EXPECTED  # known all the same
+    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
+    kept = run.store.load("test", "q", "state")
     assert kept is not None
     assert kept["x"].tolist() == [0, 1, 2]
-    bench.seconds_before_keeping = 0.0
-    bench.keep("test", "q", "another state", {})
-    assert len(list(tmp_path.glob("test-piece-*.kept"))) == 1  # all that was finished before; quick pieces share a file
-    assert len(list(tmp_path.glob("test-*state-*.kept"))) == 2
-    assert bench.kept("test", "q", "another state") == {}
-    assert doubles(bench, common=7) == EXPECTED  # as it was kept
+    run.store.seconds_before_writing = 0.0
+    run.store.save("test", "q", "another state", {})
+    assert (
+        len(list(tmp_path.glob("test-task-*.checkpoint"))) == 1
+    )  # all that was finished before; quick pieces share a file
+    assert len(list(tmp_path.glob("test-*state-*.checkpoint"))) == 2
+    assert run.store.load("test", "q", "another state") == {}
+    assert doubles(run, common=7) == EXPECTED  # as it was kept
 
 
-def test_the_environment_says_when_to_keep(monkeypatch):
+def test_the_environment_says_when_to_write(monkeypatch, tmp_path):
     monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0.25")
-    assert Workbench().seconds_before_keeping == 0.25
+    assert Store(tmp_path).seconds_before_writing == 0.25
     monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "soon")
     with pytest.raises(OptionError, match="'soon'; it must be a number of seconds"):
-        Workbench()
+        Store(tmp_path)
 
 
 def test_another_question_is_answered_anew(tmp_path):
-    bench = eager(tmp_path)
-    assert doubles(bench, question="plus 0") == {i: 2 * i for i in PIECES}
-    assert doubles(bench, question="plus 1", common=1) == EXPECTED
-    found = dict(bench.do("test", "plus 1", pieces.double, 5, PIECES[:4], always))  # cut into fewer pieces
+    run = eager(tmp_path)
+    assert doubles(run, key="plus 0") == {i: 2 * i for i in PIECES}
+    assert doubles(run, key="plus 1", common=1) == EXPECTED
+    found = dict(run.do("test", "plus 1", pieces.double, 5, PIECES[:4], always))  # cut into fewer pieces
     assert [int(found[i]["double"][0]) for i in range(4)] == [5, 7, 9, 11]
-    assert dict(bench.do("test", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 1  # kept
-    assert dict(bench.do("task", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 100
+    assert dict(run.do("test", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 1  # kept
+    assert dict(run.do("task", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 100
 
 
 def test_a_file_under_the_name_of_another_question_is_not_taken(tmp_path):
-    bench = eager(tmp_path)
-    doubles(bench, question="first")
-    doubles(bench, question="second", common=1)
-    one, other = sorted(tmp_path.glob("*.kept"))
+    run = eager(tmp_path)
+    doubles(run, key="first")
+    doubles(run, key="second", common=1)
+    one, other = sorted(tmp_path.glob("*.checkpoint"))
     one_bytes = one.read_bytes()
     one.write_bytes(other.read_bytes())
     other.write_bytes(one_bytes)
-    assert doubles(bench, question="first", common=7) == {i: 2 * i + 7 for i in PIECES}
+    assert doubles(run, key="first", common=7) == {i: 2 * i + 7 for i in PIECES}
 
 
 def test_a_file_copied_over_another_of_the_same_question_is_not_taken(tmp_path):
-    bench = eager(tmp_path)
-    bench.keep("test", "q", "one", {"x": np.arange(1)})
-    bench.keep("test", "q", "two", {"x": np.arange(2)})
-    (one,), (two,) = tmp_path.glob("test-one-*.kept"), tmp_path.glob("test-two-*.kept")
+    run = eager(tmp_path)
+    run.store.save("test", "q", "one", {"x": np.arange(1)})
+    run.store.save("test", "q", "two", {"x": np.arange(2)})
+    (one,), (two,) = tmp_path.glob("test-one-*.checkpoint"), tmp_path.glob("test-two-*.checkpoint")
     two.write_bytes(one.read_bytes())
-    assert bench.kept("test", "q", "two") is None
-    found = bench.kept("test", "q", "one")
+    assert run.store.load("test", "q", "two") is None
+    found = run.store.load("test", "q", "one")
     assert found is not None
     assert found["x"].tolist() == [0]
 
@@ -256,9 +256,9 @@ def test_a_file_copied_over_another_of_the_same_question_is_not_taken(tmp_path):
 @given(st.data())
 def test_a_damaged_file_is_not_taken(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("kept")
-    bench = eager(folder)
-    bench.keep("test", "q", "state", {"x": np.arange(5), "y": np.ones((2, 2), dtype=np.float32)})
-    (path,) = folder.glob("*.kept")
+    run = eager(folder)
+    run.store.save("test", "q", "state", {"x": np.arange(5), "y": np.ones((2, 2), dtype=np.float32)})
+    (path,) = folder.glob("*.checkpoint")
     whole = path.read_bytes()
     kind = data.draw(st.sampled_from(["cut", "flip", "more", "empty"]))
     at = data.draw(st.integers(0, len(whole) - 1))
@@ -270,21 +270,21 @@ def test_a_damaged_file_is_not_taken(tmp_path_factory, data):
         "empty": b"",
     }[kind]
     path.write_bytes(damaged)
-    assert bench.kept("test", "q", "state") is None
-    bench.keep("test", "q", "state", {"x": np.arange(2)})
-    replaced = bench.kept("test", "q", "state")
+    assert run.store.load("test", "q", "state") is None
+    run.store.save("test", "q", "state", {"x": np.arange(2)})
+    replaced = run.store.load("test", "q", "state")
     assert replaced is not None
     assert list(replaced) == ["x"]
-    bench.forget()
+    run.store.remove()
 
 
 def test_damaged_pieces_are_done_again(tmp_path):
-    bench = eager(tmp_path)
-    doubles(bench, common=1)
-    (path,) = tmp_path.glob("*.kept")
+    run = eager(tmp_path)
+    doubles(run, common=1)
+    (path,) = tmp_path.glob("*.checkpoint")
     path.write_bytes(path.read_bytes()[:-1])
-    assert doubles(bench, common=3) == {i: 2 * i + 3 for i in PIECES}
-    assert doubles(bench, common=4) == {i: 2 * i + 3 for i in PIECES}  # the new ones are kept
+    assert doubles(run, common=3) == {i: 2 * i + 3 for i in PIECES}
+    assert doubles(run, common=4) == {i: 2 * i + 3 for i in PIECES}  # the new ones are kept
 
 
 @given(
@@ -296,10 +296,10 @@ def test_damaged_pieces_are_done_again(tmp_path):
 def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
     rng = np.random.default_rng(1)
     arrays = {name: rng.integers(0, 2, shape).astype(kind) for name, (shape, kind) in shapes.items()}
-    bench = eager(tmp_path_factory.mktemp("kept"))
-    bench.keep("test", "q", "state", arrays)
-    found = bench.kept("test", "q", "state")
-    bench.forget()
+    run = eager(tmp_path_factory.mktemp("kept"))
+    run.store.save("test", "q", "state", arrays)
+    found = run.store.load("test", "q", "state")
+    run.store.remove()
     assert found is not None
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
@@ -310,16 +310,16 @@ def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
 
 def test_objects_are_not_kept(tmp_path):
     with pytest.raises(TypeError, match="numbers only"):
-        eager(tmp_path).keep("test", "q", "state", {"x": np.array([object()])})
+        eager(tmp_path).store.save("test", "q", "state", {"x": np.array([object()])})
 
 
 def test_files_of_an_interrupted_write_are_swept_and_others_left_alone(tmp_path):
     (tmp_path / ".credibn-0123.tmp").write_bytes(b"half")
     (tmp_path / "notes.txt").write_text("mine")
-    bench = eager(tmp_path)
+    run = eager(tmp_path)
     assert not (tmp_path / ".credibn-0123.tmp").exists()
-    doubles(bench)
-    bench.forget()
+    doubles(run)
+    run.store.remove()
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -327,19 +327,19 @@ def test_files_of_an_interrupted_write_are_swept_and_others_left_alone(tmp_path)
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    bench = Workbench(folder=tmp_path)
-    with pytest.raises(OptionError, match=rf"{tmp_path} is in use by another run.*wait for it, or give another"):
-        Workbench(folder=tmp_path)
-    bench.close()
-    second = Workbench(folder=tmp_path)
-    second.forget()
-    Workbench(folder=tmp_path).forget()
+    run = Run(checkpoint=tmp_path)
+    with pytest.raises(OptionError, match=rf"{tmp_path} is in use by another run.*wait for it to end, or give another"):
+        Run(checkpoint=tmp_path)
+    run.store.close()
+    second = Run(checkpoint=tmp_path)
+    second.store.remove()
+    Store(tmp_path).remove()
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="cannot hold what is done so far"):
-        Workbench(folder=tmp_path / "file")
+    with pytest.raises(OptionError, match="cannot hold checkpoints"):
+        Run(checkpoint=tmp_path / "file")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -351,10 +351,10 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(pieces.__file__).parent)!r})
 import pieces
-from credibn._run import Workbench
-bench = Workbench(folder=Path({str(kept)!r}))
+from credibn._run import Run
+run = Run(checkpoint=Path({str(kept)!r}))
 n = 0
-for index, arrays in bench.do("test", "q", pieces.count_calls, {str(calls)!r}, {PIECES!r}, lambda fraction: True):
+for index, arrays in run.do("test", "q", pieces.count_calls, {str(calls)!r}, {PIECES!r}, lambda fraction: True):
     n += 1
     if n == 4:
         time.sleep(1.2)  # the next look at the clock writes a file
@@ -367,12 +367,12 @@ for index, arrays in bench.do("test", "q", pieces.count_calls, {str(calls)!r}, {
         assert process.stdout is not None
         assert process.stdout.readline() == b"six\n"
         process.send_signal(signal.SIGKILL)
-    bench = eager(kept)
-    found = dict(bench.do("test", "q", pieces.count_calls, calls, PIECES, always))
+    run = eager(kept)
+    found = dict(run.do("test", "q", pieces.count_calls, calls, PIECES, always))
     assert {i: int(arrays["double"][0]) for i, arrays in found.items()} == {i: 2 * i for i in PIECES}
     counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
     assert counts[:4] == [1, 1, 1, 1]
-    bench.forget()
+    run.store.remove()
 
 
 # ---- stopped ----
@@ -388,7 +388,7 @@ def test_threads_are_told_to_stop(tmp_path, with_executor):
 
     executor = ThreadPoolExecutor(2) if with_executor else None
     with pytest.raises(Stopped):
-        list(Workbench(executor, n_threads=2).do("test", "q", pieces.wait_for_the_end, tmp_path, PIECES, stop_soon))
+        list(Run(executor=executor, n_threads=2).do("test", "q", pieces.wait_for_the_end, tmp_path, PIECES, stop_soon))
     if executor is not None:
         executor.shutdown()
     began, ended = (sorted(path.name[6:] for path in tmp_path.glob(f"{what}-*")) for what in ("began", "ended"))
@@ -400,13 +400,13 @@ def test_threads_are_told_to_stop(tmp_path, with_executor):
 
 def test_a_stop_before_anything_begins(tmp_path):
     with pytest.raises(Stopped):
-        list(Workbench().do("test", "q", pieces.count_calls, tmp_path, PIECES, lambda fraction: False))
+        list(Run().do("test", "q", pieces.count_calls, tmp_path, PIECES, lambda fraction: False))
     assert not list(tmp_path.iterdir())
 
 
 def test_the_deadline_passes_in_a_worker(tmp_path, processes):
     with pytest.raises(OutOfTime):
-        list(Workbench(processes).do("test", "q", pieces.wait_for_the_end, tmp_path, [0], always, time_left=0.3))
+        list(Run(executor=processes, time_limit=0.3).do("test", "q", pieces.wait_for_the_end, tmp_path, [0], always))
 
 
 def test_what_was_done_is_given_before_the_stop():
@@ -415,23 +415,23 @@ def test_what_was_done_is_given_before_the_stop():
 
     found = []
     with pytest.raises(Stopped):
-        found.extend(Workbench(AllAtOnce()).do("test", "q", pieces.double, 0, PIECES, stop_at_the_second()))
+        found.extend(Run(executor=AllAtOnce()).do("test", "q", pieces.double, 0, PIECES, stop_at_the_second()))
     assert len(found) == len(PIECES)
 
 
 def stop_at_the_second():
     answers = iter([True, False])
 
-    def goes_on(fraction):
+    def should_continue(fraction):
         time.sleep(0.12)
         return next(answers)
 
-    return goes_on
+    return should_continue
 
 
 def test_an_abandoned_run_ends_its_threads(tmp_path):
     before = threading.active_count()
-    run = Workbench(n_threads=3).do("test", "q", pieces.double, 0, PIECES, always)
+    run = Run(n_threads=3).do("test", "q", pieces.double, 0, PIECES, always)
     next(run)
     run.close()
     assert threading.active_count() == before
@@ -442,7 +442,7 @@ def test_an_error_of_the_caller_reaches_the_caller():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(Workbench(n_threads=2).do("test", "q", pieces.double, 0, PIECES, fail))
+        list(Run(n_threads=2).do("test", "q", pieces.double, 0, PIECES, fail))
 
 
 # ---- broken ----
@@ -450,24 +450,24 @@ def test_an_error_of_the_caller_reaches_the_caller():
 
 def test_a_dead_worker_is_explained(tmp_path):
     with make_processes(1) as executor:
-        bench = eager(tmp_path / "kept", executor=executor)
-        with pytest.raises(WorkerError, match=r"ProcessPoolExecutor can do no more work .* kept in .*: start again"):
-            doubles(bench, work=pieces.die)
+        run = eager(tmp_path / "kept", executor=executor)
+        with pytest.raises(WorkerError, match=r"ProcessPoolExecutor can do no more work .* checkpoint .*: start again"):
+            doubles(run, work=pieces.die)
         with pytest.raises(WorkerError, match="can do no more work"):  # a broken pool takes nothing more
-            doubles(bench, question="more")
-        bench.close()
+            doubles(run, key="more")
+        run.store.close()
     again = eager(tmp_path / "kept")
     first = next(again.do("test", "doubles", pieces.double, 100, PIECES, always))
     assert first[0] == 0
     assert first[1]["double"] == 0  # as it was kept
-    again.forget()
+    again.store.remove()
 
 
 def test_an_executor_that_is_shut_down_is_explained():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(WorkerError, match=r"shutdown.*What was done so far is lost"):
-        doubles(Workbench(executor))
+        doubles(Run(executor=executor))
 
 
 def test_a_cancelled_piece_is_explained():
@@ -477,8 +477,8 @@ def test_a_cancelled_piece_is_explained():
             future.cancel()
             return future
 
-    with pytest.raises(WorkerError, match="a piece was cancelled"):
-        doubles(Workbench(Cancelling()))
+    with pytest.raises(WorkerError, match="a task was cancelled"):
+        doubles(Run(executor=Cancelling()))
 
 
 class Returning:
@@ -502,7 +502,7 @@ def test_an_executor_that_returns_no_future_is_named(value):
     with pytest.raises(
         WorkerError, match=r"the executor Returning returned .* instead of a future with add_done_callback, result and"
     ) as caught:
-        doubles(Workbench(Returning(value)))
+        doubles(Run(executor=Returning(value)))
     assert repr(value) in str(caught.value)
 
 
@@ -513,9 +513,9 @@ class Unprintable:
 
 def test_an_executor_that_returns_what_has_no_text_is_named():
     with pytest.raises(WorkerError, match=r"the executor Returning returned <Unprintable .* \(Unprintable\) instead"):
-        doubles(Workbench(Returning(Unprintable())))
+        doubles(Run(executor=Returning(Unprintable())))
     with pytest.raises(OptionError, match=r"executor is <Unprintable .*; give an object with a method submit"):
-        Workbench(Unprintable())
+        Run(executor=Unprintable())
 
 
 NONSENSE = [
@@ -537,11 +537,11 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("value", NONSENSE, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize("time_left", [None, 60.0])
-def test_an_executor_whose_futures_give_something_else_is_named(value, time_left):
-    bench = Workbench(Returning(finished(value)))
+@pytest.mark.parametrize("time_limit", [None, 60.0])
+def test_an_executor_whose_futures_give_something_else_is_named(value, time_limit):
+    run = Run(executor=Returning(finished(value)), time_limit=time_limit)
     with pytest.raises(WorkerError, match=r"the executor Returning returned .* instead of the task's result: fix the"):
-        list(bench.do("test", "q", pieces.double, 0, PIECES, always, time_left))
+        list(run.do("test", "q", pieces.double, 0, PIECES, always))
 
 
 class Tampering(Immediate):
@@ -581,26 +581,26 @@ def changing(change):
 )
 def test_a_result_that_was_changed_on_the_way_is_refused(change):
     with pytest.raises(WorkerError, match=r"the executor Tampering returned .* instead of the task's result"):
-        doubles(Workbench(Tampering(changing(change))))
+        doubles(Run(executor=Tampering(changing(change))))
 
 
 def test_the_result_of_another_task_is_refused():
     returned = []
     executor = Tampering(lambda value: returned.append(value) or returned[0])
     with pytest.raises(WorkerError, match="returned arrays of another task, or changed ones, instead of the task's"):
-        doubles(Workbench(executor))
+        doubles(Run(executor=executor))
 
 
 def test_a_copy_of_a_result_with_the_names_in_another_order_is_the_result():
     def copied(arrays):
         return {name: arrays[name].copy(order="F") for name in reversed(arrays)}
 
-    assert doubles(Workbench(Tampering(changing(copied))), common=1) == EXPECTED
+    assert doubles(Run(executor=Tampering(changing(copied))), common=1) == EXPECTED
 
 
 def test_a_worker_without_memory_names_its_own_limit(processes):
     with pytest.raises(TooLargeError, match=r"too little memory for this work \(no 8 GiB\): the "):
-        doubles(Workbench(processes), work=pieces.run_out_of_memory)
+        doubles(Run(executor=processes), work=pieces.run_out_of_memory)
 
 
 def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch):
@@ -609,7 +609,7 @@ def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch)
 
     monkeypatch.setattr("threading.Thread.start", fail)
     with pytest.raises(RuntimeError, match="can't start new thread") as caught:
-        doubles(Workbench())
+        doubles(Run(n_threads=2))
     assert not isinstance(caught.value, BrokenExecutor)
 
 
@@ -618,7 +618,7 @@ def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch)
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=40), st.integers(1, 20))
 def test_tasks_are_cut_into_even_pieces(weights, n_pieces):
-    cuts = cut_evenly(weights, n_pieces)
+    cuts = split_evenly(weights, n_pieces)
     assert [task for first, last in cuts for task in range(first, last)] == list(range(len(weights)))
     assert all(first < last for first, last in cuts)
     assert len(cuts) <= 2 * n_pieces + 1
@@ -629,7 +629,7 @@ def test_tasks_are_cut_into_even_pieces(weights, n_pieces):
 
 def test_a_forked_process_does_not_hold_the_folder(tmp_path):
     """Workers of a pool outlive a process that is killed, and must not keep others from going on."""
-    bench = Workbench(folder=tmp_path)
+    run = Run(checkpoint=tmp_path)
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, by later Pythons
@@ -640,13 +640,13 @@ def test_a_forked_process_does_not_hold_the_folder(tmp_path):
         os._exit(0)
     os.close(ours)
     try:
-        bench.close()
-        Workbench(folder=tmp_path).close()
+        run.store.close()
+        Store(tmp_path).close()
     finally:
         os.close(theirs)
         os.waitpid(child, 0)
 
 
 def test_a_folder_in_which_nothing_is_kept_goes_away(tmp_path):
-    Workbench(folder=tmp_path / "none").close()
+    Store(tmp_path / "none").close()
     assert not (tmp_path / "none").exists()

@@ -26,7 +26,7 @@ class BruteForce:
             }
             for start, stop in zip(problem.offsets[:-1], problem.offsets[1:], strict=True)
         ]
-        if not problem.watch("enumeration", 0.0):
+        if not problem.run("enumeration", 0.0):
             return self._found(problem, [], math.inf, stopped=True, bound=-math.inf)
         by_cost = []
         for dag in all_dags(problem.n_variables):
@@ -43,7 +43,7 @@ class BruteForce:
         sizes = [size_of(dag) if problem.unit == "classes" else 1 for _, _, dag in wanted]
         kept, bound = quota(problem, wanted, sizes)
         rows = [(cost, row, size) for (cost, row, _), size in zip(wanted[:kept], sizes[:kept], strict=True)]
-        if not problem.watch("enumeration", 0.5):
+        if not problem.run("enumeration", 0.5):
             return self._found(problem, rows[: len(rows) // 2], best, stopped=True, bound=best)
         return self._found(problem, rows, best, is_cut=kept < len(wanted), bound=bound)
 
@@ -113,7 +113,7 @@ class Waiting(BruteForce):
     def search(self, problem):
         found = super().search(problem)
         self.before_waiting()
-        while problem.watch("enumeration", 0.5):
+        while problem.run("enumeration", 0.5):
             time.sleep(0.01)
         k = len(found.costs) // 2 if self.has_found else 0
         best = found.best_cost if self.has_found else math.inf

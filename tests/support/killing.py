@@ -100,7 +100,7 @@ def left_behind(folder: Path, began: float) -> str:
     new = written(folder, began)
     if new & {"result.credibn", "index.html"}:
         return "a result"
-    return "a part" if any(name.endswith((".kept", ".json")) for name in new) else "nothing"
+    return "a part" if any(name.endswith((".checkpoint", ".json")) for name in new) else "nothing"
 
 
 def kill_until_done(arguments: list[str], folder: Path, seconds: float, chance: random.Random) -> Counter[str]:

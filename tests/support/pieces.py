@@ -9,38 +9,38 @@ import numpy as np
 from credibn.errors import DataError
 
 
-def double(common, piece, goes_on):
+def double(common, piece, should_continue):
     """Twice the piece, plus what is common."""
     return {"double": np.array([2 * piece + common]), "nothing": np.zeros((0, 3), dtype=np.uint16)}
 
 
-def count_calls(folder, piece, goes_on):
+def count_calls(folder, piece, should_continue):
     """As `double`; each call leaves a file of its own in the folder."""
     (Path(folder) / f"{piece}-{time.monotonic_ns()}").touch()
-    return double(0, piece, goes_on)
+    return double(0, piece, should_continue)
 
 
-def refuse_three(common, piece, goes_on):
+def refuse_three(common, piece, should_continue):
     if piece == 3:
         raise DataError(f"{piece} cannot be done; leave it out")
-    return double(common, piece, goes_on)
+    return double(common, piece, should_continue)
 
 
-def run_out_of_memory(common, piece, goes_on):
+def run_out_of_memory(common, piece, should_continue):
     raise MemoryError("no 8 GiB")
 
 
-def die(common, piece, goes_on):
+def die(common, piece, should_continue):
     """End the worker process at once, unless the piece is the first."""
     if piece > 0:
         os._exit(9)
-    return double(0, piece, goes_on)
+    return double(0, piece, should_continue)
 
 
-def wait_for_the_end(folder, piece, goes_on):
+def wait_for_the_end(folder, piece, should_continue):
     """Go on until told to stop; leave a file when it begins and one when it ends."""
     (Path(folder) / f"began-{piece}").touch()
-    while goes_on(0.5):
+    while should_continue(0.5):
         time.sleep(0.01)
     (Path(folder) / f"ended-{piece}").touch()
 

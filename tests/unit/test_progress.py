@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from credibn import k_best_networks, learn
-from credibn._run import progress
+from credibn._run import Run, progress
 from credibn._run.progress import STAGE_TITLES, StageBar, stage_bars
-from credibn._run.watch import Watch
 from credibn.search import Tally
 from credibn.search.collection import found_in
 
@@ -56,7 +55,7 @@ def test_the_count_is_of_what_the_collection_holds(values, monkeypatch, engine, 
 
     watched = []
     monkeypatch.setattr(f"credibn.search.{engine}.found_in", look_and_finish)
-    monkeypatch.setattr(Watch, "follow", lambda _, count: watched.insert(0, count))
+    monkeypatch.setattr(Run, "follow", lambda _, count: watched.insert(0, count))
     found = learn(values, engine=engine, unit=unit, epsilon=6)
     assert [(tally.unit, tally.n_found) for tally in tallies] == [(unit, len(found.rows))]
     assert tallies[0].best_score == pytest.approx(found.optimal_score)
@@ -75,7 +74,7 @@ def test_who_does_not_listen_is_told_nothing(values):
 
 def test_the_count_ends_with_the_search():
     listener = Listener()
-    watch = Watch(listener)
+    watch = Run(listener)
     watch.follow(lambda: Tally("classes", 3, -1.0))
     assert watch("enumeration", 0.5)
     watch.follow(None)

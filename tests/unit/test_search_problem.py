@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brute_force_engine import BruteForce
 from credibn import ScoreTable, _core
-from credibn._run.watch import Watch
+from credibn._run import Run
 from credibn.errors import OptionError, TooLargeError
 from credibn.search import (
     ENGINES,
@@ -35,12 +35,12 @@ def table(**provenance):
 
 
 def test_a_problem_is_the_table_in_costs():
-    problem = make_problem(table(epsilon=2.0), epsilon=1.0, unit="networks", max_rows=7, n_threads=2)
+    problem = make_problem(table(epsilon=2.0), epsilon=1.0, unit="networks", max_rows=7)
     assert problem.costs.tolist() == [2.0, 3.0, 3.0, 4.0, 1.0]
     assert problem.counts.tolist() == [2, 2, 1]
     assert (problem.names, problem.n_variables, problem.max_rows) == (("a", "b", "c"), 3, 7)
     assert problem.tolerance == tolerance_of(table()) == 6.0 * 2**-40
-    assert problem.watch("search", 0.5)
+    assert problem.run("search", 0.5)
     assert make_problem(table(epsilon=2.0), epsilon=2.0).epsilon == 2.0
     with pytest.raises(OptionError, match="pruned for networks within 2 of the best"):
         make_problem(table(epsilon=2.0), epsilon=2.001)
@@ -145,11 +145,11 @@ class Rough(Estimated):
         self._clock, self._reports, self._bound = clock, reports, bound
 
     def search(self, problem):
-        problem.follow(lambda: Tally("networks", 0, -7.0, self._bound))
+        problem.run.follow(lambda: Tally("networks", 0, -7.0, self._bound))
         found = super().search(problem)
         for second, stage, fraction in self._reports:
             self._clock.second = second
-            if not problem.watch(stage, fraction):
+            if not problem.run(stage, fraction):
                 return replace(found, stopped=True, unexplored_bound=-math.inf)
         return found
 
@@ -239,17 +239,17 @@ def test_a_network_that_is_not_credible_is_noticed():
 
 def test_the_watch():
     seen = []
-    watch = Watch(lambda stage, fraction: seen.append((stage, fraction)))
+    watch = Run(lambda stage, fraction: seen.append((stage, fraction)))
     assert watch("score", 0.25)
     assert seen == [("score", 0.25)]
     assert watch.reason is None
-    stopping = Watch(lambda *_: False)
+    stopping = Run(lambda *_: False)
     assert not stopping("search", 0.0)
     assert (stopping.reason, stopping("search", 0.1)) == ("interrupted", False)
-    late = Watch(time_limit=1e-9)
+    late = Run(time_limit=1e-9)
     assert (late("search", 0.0), late.reason) == (False, "time_limit")
     with pytest.raises(ZeroDivisionError):
-        Watch(lambda *_: 1 / 0)("search", 0.0)
+        Run(lambda *_: 1 / 0)("search", 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Work cut into independent pieces: done on any executor, kept in a folder, continued after an interruption."""
+"""One run: deadline, memory, reason to stop, progress, tasks on any executor, and checkpoints."""
 
-from credibn._run.partition import cut_evenly
-from credibn._run.store import Arrays
-from credibn._run.tasks import GoesOn, OutOfTime, Stopped, Work, Workbench, aligned
+from credibn._run.run import Run
+from credibn._run.store import Arrays, Store
+from credibn._run.tasks import OutOfTime, ShouldContinue, Stopped, Work, aligned, split_evenly
 
-__all__ = ["Arrays", "GoesOn", "OutOfTime", "Stopped", "Work", "Workbench", "aligned", "cut_evenly"]
+__all__ = ["Arrays", "OutOfTime", "Run", "ShouldContinue", "Stopped", "Store", "Work", "aligned", "split_evenly"]

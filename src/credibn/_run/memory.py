@@ -2,7 +2,7 @@
 
 A container (a control group of Linux, version 1 or 2) may have far less than the machine, and the system ends a process
 that takes more without a word. So everything large is planned against `usable_bytes`, and a `MemoryGuard` is asked
-while the work goes on.
+during the run.
 """
 
 import math
@@ -15,20 +15,6 @@ from pathlib import Path
 
 from credibn._base.text import byte_text
 from credibn.errors import TooLargeError
-
-__all__ = [
-    "SHARE",
-    "MemoryGuard",
-    "available_bytes",
-    "explaining_shortage",
-    "is_out_of_memory",
-    "limit_and_fix",
-    "need_room_for_libraries",
-    "resident_bytes",
-    "room_for_threads",
-    "total_bytes",
-    "usable_bytes",
-]
 
 SHARE = 0.8
 """Of the memory that this process has or could have, the most that it plans to use."""
@@ -75,7 +61,7 @@ def usable_bytes() -> float:
 
 
 def room_for_threads(least: int) -> int:
-    """Return how many threads the limit on address space has room for if so many bytes must stay free; at least 1."""
+    """Return how many threads the limit on address space allows if `least` bytes must stay free; at least 1."""
     room = SHARE * (_address_space() - _virtual_bytes(_ROOT)) - least
     return max(1, int(min(room, 2.0**60) / _BYTES_OF_A_THREAD))
 
@@ -101,12 +87,7 @@ def limit_and_fix(root: Path = _ROOT) -> str:
 
 
 def need_room_for_libraries() -> None:
-    """Refuse to load libraries that would end the process because an allocation fails.
-
-    Raises
-    ------
-    MemoryError
-    """
+    """Refuse to load libraries that would end the process because an allocation fails."""
     left = available_bytes()
     if left < _LEAST_TO_LOAD:
         raise MemoryError(f"{byte_text(left)} are left, and {byte_text(_LEAST_TO_LOAD)} are needed")
@@ -117,12 +98,6 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     Once DuckDB is loaded, a failed allocation in the compiled core arrives as DuckDB's error, which translates
     ``std::bad_alloc`` for all modules.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> [is_out_of_memory(error) for error in (MemoryError(), duckdb.OutOfMemoryException(), ValueError())]
-    [True, True, False]
     """
     is_unloadable = isinstance(error, ImportError) and "failed to map segment" in str(error)  # of a library
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException" or is_unloadable
@@ -130,12 +105,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def explaining_shortage() -> Iterator[None]:
-    """Turn the failure to get memory, or a thread, into an error that names the limit and says what to do.
-
-    Raises
-    ------
-    TooLargeError
-    """
+    """Turn the failure to get memory, or a thread, into a `TooLargeError` that names the limit and what to do."""
     try:
         yield
     except Exception as error:
@@ -149,17 +119,9 @@ def explaining_shortage() -> Iterator[None]:
 
 
 class MemoryGuard:
-    """Tells while the work goes on whether it has taken more memory than it may, or the system is short of it.
+    """Tells whether the process has taken more memory than it may, or the system is short of it.
 
-    Parameters
-    ----------
-    max_bytes : int, optional
-        More than the process has now; by default `usable_bytes`.
-
-    Examples
-    --------
-    >>> MemoryGuard().is_struck()
-    False
+    The process may take `max_bytes` more than it has now; by default `usable_bytes`.
     """
 
     def __init__(self, max_bytes: int | None = None) -> None:
@@ -168,15 +130,15 @@ class MemoryGuard:
         self._most = resident_bytes() + allowed
         self._least_left = _LEAST_LEFT * total_bytes()
         self._measured = -math.inf
-        self._is_struck = False
+        self._is_reached = False
 
-    def is_struck(self) -> bool:
-        """Whether the work should stop now; memory is measured a few times per second, however often this is asked."""
+    def is_reached(self) -> bool:
+        """Whether to stop now; memory is measured a few times per second, however often this is called."""
         now = time.monotonic()
         if now >= self._measured + _SECONDS_BETWEEN_MEASUREMENTS:
             self._measured = now
-            self._is_struck = resident_bytes() > self._most or available_bytes() < self._least_left
-        return self._is_struck
+            self._is_reached = resident_bytes() > self._most or available_bytes() < self._least_left
+        return self._is_reached
 
 
 def _physical_bytes() -> float:

@@ -11,23 +11,21 @@ from typing import IO
 
 from credibn._run.tally import Tally
 
-__all__ = ["STAGE_TITLES", "StageBar", "is_terminal", "stage_bars", "tally_text"]
-
 STAGE_TITLES = {
     "score": "scoring",
     "relaxation": "bounding",
     "enumeration": "listing networks",
-    "branches": "searching in parts",
+    "branches": "searching branches",
     "sorting": "putting them in order",
     "grouping": "grouping them by class",
     "posterior": "summing over all networks",
 }
-"""What the stages of the library are called where someone watches."""
+"""How a progress bar calls the stages."""
 _SECONDS_BEFORE_BAR = 0.5
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Whether somebody looks on; a stream may be closed, and is None where the process began without one."""
+    """Whether a stream is a terminal; it may be closed, and is None where the process began without one."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
@@ -36,7 +34,7 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 @contextmanager
 def stage_bars(titles: Mapping[str, str] = STAGE_TITLES) -> Iterator[StageBar | None]:
-    """Give what shows a stage, its fraction done and what was found so far; None where nobody is watching.
+    """Yield what shows a stage, its fraction done and what was found so far; None where nobody is watching.
 
     Somebody watches a terminal or a notebook. A stage that has no title is shown by its own name.
     """
@@ -53,7 +51,7 @@ def stage_bars(titles: Mapping[str, str] = STAGE_TITLES) -> Iterator[StageBar | 
 
 
 class StageBar:
-    """A line on standard error, drawn only once the work is long, and gone at the end."""
+    """A line on standard error, drawn only once the work takes long, and erased at the end."""
 
     def __init__(self, titles: Mapping[str, str]) -> None:
         from rich.console import Console
@@ -83,21 +81,13 @@ class StageBar:
         self._found = tally_text(tally)
 
     def stop(self) -> None:
-        """Wipe the line."""
+        """Erase the line."""
         if self._bar.live.is_started:
             self._bar.stop()
 
 
 def tally_text(tally: Tally) -> str:
-    """Return what a search has found so far in a few words.
-
-    Examples
-    --------
-    >>> tally_text(Tally("classes", 1200, -2295.75, -2295.5))
-    '1,200 classes, best -2,295.75, bound -2,295.50'
-    >>> tally_text(Tally("networks", 0, float("-inf")))
-    ''
-    """
+    """Return what a search has found so far, such as '1,200 classes, best -2,295.75, bound -2,295.50'."""
     parts = [f"{tally.n_found:,} {tally.unit}"] if tally.n_found else []
     scores = {"best": tally.best_score, "bound": tally.bound}
     parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]

@@ -1,110 +1,140 @@
-"""Arrays kept in a folder while a long work lasts, so that it can be continued after any interruption.
+"""Checkpoints in a folder: the arrays of a long run, so that the same call can resume after any interruption.
 
-A file is moved into place only when it is whole. Its first line holds the SHA-256 of the question that the arrays
-answer, and that of the file's own name and of all that follows, the bytes of an .npz file without pickle: a file of
-another question, one that is damaged, or one copied over another counts as not there. Nothing in a file is executed.
+A file is moved into place only when it is whole. Its first line holds the SHA-256 of the cache key that the arrays
+belong to, and that of the file's own name and of all that follows, the bytes of an .npz file without pickle: a file of
+another key, one that is damaged, or one copied over another counts as missing. Nothing in a file is executed.
 """
 
 import hashlib
 import io
 import os
 import sys
+import time
+import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn._base.atomic import replacing
-from credibn.errors import OptionError
+from credibn._base.atomic import replacing, why_unwritable
+from credibn.errors import CredibnError, CredibnWarning, OptionError
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Arrays", "KeptFolder", "digest_of"]
-
 Arrays = Mapping[str, NDArray[Any]]
-"""What a piece gives: named arrays only, so that it can be kept without pickle."""
+"""The result of a task: named arrays only, so that it can be stored without pickle."""
 
-_LOCK, _ENDING = "work.lock", ".kept"
-_MARK = "credibn-kept-2"
-
-
-def digest_of(question: str) -> str:
-    """Return the SHA-256 of a question.
-
-    Examples
-    --------
-    >>> digest_of("which candidates?")[:8]
-    '9321db1b'
-    """
-    return hashlib.sha256(question.encode()).hexdigest()
+_LOCK, _ENDING = "run.lock", ".checkpoint"
+_MARK = "credibn-checkpoint-3"
+_SECONDS_BEFORE_WRITING = 3.0
+_SECONDS_BETWEEN_FILES = 1.0
 
 
-class KeptFolder:
-    """A folder of kept arrays, held by one process at a time.
+class Store:
+    """A folder of checkpoints that one process holds at a time, until `remove`, `close` or the end of the process.
 
-    Raises
-    ------
-    OptionError
-        When the folder cannot be made, or another process holds it.
+    Nothing is written in the first seconds: 3, or what the environment variable ``CREDIBN_CHECKPOINT_SECONDS`` says.
+    After that, all that is finished is.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            lock = _hold(path / _LOCK)
-        except OSError as error:
-            reason = error.strerror or error
-            raise OptionError(
-                f"{path} cannot hold what is done so far ({reason}); check the folder and its permissions"
-            ) from error
-        if lock is None:
-            raise OptionError(
-                f"{path} is in use by another run that is still going on; wait for it, or give another folder"
-            )
-        _HELD.add(lock)
-        self._release = weakref.finalize(self, _let_go, lock)
-        for stale in path.glob(".credibn-*.tmp"):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.seconds_before_writing = _seconds_before_writing()
+        self.seconds_per_row = 0.0  # what the owner needs for each row found, within the time limit
+        self.path = Path(folder)
+        self._lock = _hold(self.path)
+        self._release = weakref.finalize(self, _let_go, self._lock)
+        self._states: dict[tuple[str, str], Arrays] = {}
+        self._done: list[_Results] = []  # of stages that ended before the first write
+        self._began = time.monotonic()
+        self._has_failed = False
+        for stale in self.path.glob(".credibn-*.tmp"):
             stale.unlink(missing_ok=True)
 
-    def write(self, name: str, digest: str, arrays: Mapping[int, Arrays]) -> None:
-        """Write the arrays of some pieces, all or nothing, in place of an older file of this name."""
-        content = _pack(arrays)
-        path = self._file(name, digest)
-        self.path.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as sink:
-            sink.write(_first_line(path, digest, content))
-            sink.write(content)
+    @property
+    def is_writable(self) -> bool:
+        """Whether what is saved gets written: the folder is held, and no write has failed."""
+        return self._release.alive and not self._has_failed
 
-    def read(self, name: str, digest: str) -> dict[int, Arrays]:
-        """Return the arrays of each piece in a file: nothing where it is missing, damaged or of another question."""
-        return _read(self._file(name, digest), digest)
-
-    def read_all(self, stage: str, digest: str) -> Iterator[dict[int, Arrays]]:
-        """Yield what each file of a stage holds for this question."""
-        for path in sorted(self.path.glob(self._file(f"{stage}-piece-*", digest).name)):
-            yield _read(path, digest)
-
-    def is_filled(self) -> bool:
-        """Whether anything is kept here."""
+    @property
+    def is_resuming(self) -> bool:
+        """Whether the folder holds checkpoints."""
         return any(self.path.glob(f"*{_ENDING}"))
 
-    def forget(self) -> None:
-        """Remove what is kept, and the folder with it where nothing else is in there."""
-        for path in (*self.path.glob(f"*{_ENDING}"), *self.path.glob(".credibn-*.tmp")):
-            path.unlink(missing_ok=True)
-        self.close()
+    def save(self, stage: str, key: str, name: str, arrays: Arrays) -> None:
+        """Save a named state in place of an older one."""
+        if not self.is_writable:
+            return
+        at = f"{stage}-{name}", digest_of(key)
+        self._states.pop(at, None)  # what is saved later is written later: it may refer to what came before
+        self._states[at] = arrays
+        self._write_if_due()
 
-    def close(self) -> None:
-        """Let go of the folder; what is kept stays, and the folder where anything is in there."""
+    def load(self, stage: str, key: str, name: str) -> Arrays | None:
+        """Return the state of this name; None where it is missing, damaged or of another key."""
+        at = f"{stage}-{name}", digest_of(key)
+        return self._states[at] if at in self._states else _read(self._file(*at), at[1]).get(0)
+
+    def results(self, stage: str, digest: str) -> "_Results":
+        """Return where the results of a stage's tasks are collected from now on."""
+        return _Results(stage, digest)
+
+    def load_results(self, stage: str, digest: str) -> Iterator[tuple[int, Arrays]]:
+        """Yield the index and the result of each task of a stage that is done."""
+        for results in self._done:
+            if (results.stage, results.digest) == (stage, digest):
+                yield from results.by_task.items()
+        for path in sorted(self.path.glob(self._file(f"{stage}-task-*", digest).name)):
+            yield from _read(path, digest).items()
+
+    def add(self, results: "_Results", index: int, arrays: Arrays) -> None:
+        """Save the result of a task."""
+        if self.is_writable:
+            results.by_task[index] = arrays
+
+    def write_in_time(self, results: "_Results") -> None:
+        """Write the results of the stage at hand, unless that was done a moment ago."""
+        if time.monotonic() - results.written >= _SECONDS_BETWEEN_FILES:
+            self._write_if_due(results)
+
+    def end_stage(self, results: "_Results") -> None:
+        """Write what is left of a stage, or remember it until the first write."""
+        if results.by_task:
+            self._done.append(results)
+        self._write_if_due()
+
+    def settle(self, reason: str | None) -> None:
+        """Remove the checkpoint, unless the same call can resume from it: after a time or memory limit, or Ctrl-C."""
+        if reason in ("time_limit", "memory_limit", "interrupted"):
+            self.close()
+        else:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove the checkpoints, and the folder too if it is empty then: the run is over."""
+        self._states.clear()
+        self._done.clear()
         if not self._release.alive:
             return
-        is_empty = not self.is_filled()
+        try:
+            for path in (*self.path.glob(f"*{_ENDING}"), *self.path.glob(".credibn-*.tmp")):
+                path.unlink(missing_ok=True)
+            self.close()
+        except OSError as error:
+            self._release()
+            _warn(f"{self.path} cannot be removed ({why_unwritable(error)}); remove it yourself")
+
+    def close(self) -> None:
+        """Write what is finished and let go of the folder; remove it only if it is empty."""
+        self._write_if_due()
+        if not self._release.alive:
+            return
+        is_empty = not self.is_resuming
         if is_empty:
             with suppress(OSError):
                 (self.path / _LOCK).unlink()
@@ -116,9 +146,88 @@ class KeptFolder:
     def _file(self, name: str, digest: str) -> Path:
         return self.path / f"{name}-{digest[:16]}{_ENDING}"
 
+    def _write_if_due(self, current: "_Results | None" = None) -> None:
+        """Write the states and results that are not written yet, once the run has lasted long enough.
+
+        Where that fails, also for lack of memory, the run continues without: what it finds is worth more than the time
+        that a checkpoint would save after a kill. Older files stay, and a run that resumes starts from them.
+        """
+        if not self.is_writable or time.monotonic() - self._began < self.seconds_before_writing:
+            return
+        unwritten = [*self._done, *([] if current is None else [current])]
+        try:
+            for (name, digest), arrays in self._states.items():
+                self._write_file(name, digest, {0: arrays})
+            for results in unwritten:
+                if results.by_task:  # no task is in two files, so the least index names a file of its own
+                    self._write_file(f"{results.stage}-task-{min(results.by_task)}", results.digest, results.by_task)
+        except (OSError, CredibnError, MemoryError) as error:
+            self._has_failed = True
+            reason = why_unwritable(error) or "too little memory"
+            _warn(
+                f"the checkpoint in {self.path} cannot be written ({reason}). The result does not need it, but a run "
+                "that resumes starts from what was written before. To have a checkpoint, start again with a folder "
+                "that can be written"
+            )
+        self._states.clear()
+        self._done.clear()
+        for results in unwritten:
+            results.by_task, results.written = {}, time.monotonic()
+
+    def _write_file(self, name: str, digest: str, arrays: Mapping[int, Arrays]) -> None:
+        content, path = _pack(arrays), self._file(name, digest)
+        self.path.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as sink:
+            sink.write(_first_line(path, digest, content))
+            sink.write(content)
+
+
+@dataclass
+class _Results:
+    """Results of a stage's tasks that are not written yet."""
+
+    stage: str
+    digest: str
+    by_task: dict[int, Arrays] = field(default_factory=dict)
+    written: float = field(default_factory=time.monotonic)
+
+
+def digest_of(key: str) -> str:
+    """Return the SHA-256 of a cache key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CredibnWarning, stacklevel=3)
+
+
+def _seconds_before_writing() -> float:
+    text = os.environ.get("CREDIBN_CHECKPOINT_SECONDS")
+    if text is None:
+        return _SECONDS_BEFORE_WRITING
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"CREDIBN_CHECKPOINT_SECONDS is {text!r}; it must be a number of seconds") from None
+
 
 _HELD: set[int] = set()
 """Descriptors of the locks that this process holds."""
+
+
+def _hold(folder: Path) -> int:
+    """Make the folder and lock it; return the descriptor of the lock."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _locked(folder / _LOCK)
+    except OSError as error:
+        raise OptionError(
+            f"{folder} cannot hold checkpoints ({error.strerror or error}); check the folder and its permissions"
+        ) from error
+    if lock is None:
+        raise OptionError(f"{folder} is in use by another run; wait for it to end, or give another folder")
+    _HELD.add(lock)
+    return lock
 
 
 def _let_go(lock: int) -> None:
@@ -137,11 +246,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go_of_all)
 
 
-def _hold(path: Path) -> int | None:
-    """Return the descriptor of a lock file that no other process holds; None if one does.
-
-    The system lets go of the lock when the process ends, however it ends.
-    """
+def _locked(path: Path) -> int | None:
+    """Return the descriptor of a lock file; None if another process holds it. The lock ends with its process."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -163,13 +269,13 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _pack(arrays: Mapping[int, Arrays]) -> memoryview:
-    """Return the bytes of an .npz file, each array under the number of its piece and its name."""
+    """Return the bytes of an .npz file, each array under the index of its task and its name."""
     named: dict[str, NDArray[Any]] = {}
-    for piece, given in arrays.items():
-        named[f"{piece}:"] = np.zeros(0)  # also a piece that gives nothing is done
-        named |= {f"{piece}:{name}": np.asarray(array) for name, array in given.items()}
+    for index, given in arrays.items():
+        named[f"{index}:"] = np.zeros(0)  # also a task without arrays is done
+        named |= {f"{index}:{name}": np.asarray(array) for name, array in given.items()}
     if any(array.dtype.hasobject for array in named.values()):
-        raise TypeError("an array holds Python objects; a piece gives numbers only")
+        raise TypeError("an array holds Python objects; a task returns numbers only")
     buffer = io.BytesIO()
     np.savez(buffer, **named)  # type: ignore[arg-type]
     return buffer.getbuffer()
@@ -182,7 +288,7 @@ def _first_line(path: Path, digest: str, content: bytes | memoryview) -> bytes:
 
 
 def _read(path: Path, digest: str) -> dict[int, Arrays]:
-    """Return what a file holds for a question; its content is looked at only once the checksum has proved right."""
+    """Return what a file holds for a cache key; its content is read only once the checksum has proved right."""
     try:
         with open(path, "rb") as source:
             first_line, content = source.readline(256), source.read()
@@ -192,9 +298,9 @@ def _read(path: Path, digest: str) -> dict[int, Arrays]:
         return {}
     found: dict[int, dict[str, NDArray[Any]]] = {}
     with np.load(io.BytesIO(content)) as stored:
-        for key in stored.files:
-            piece, _, name = key.partition(":")
-            arrays = found.setdefault(int(piece), {})
+        for entry in stored.files:
+            index, _, name = entry.partition(":")
+            arrays = found.setdefault(int(index), {})
             if name:
-                arrays[name] = stored[key]
+                arrays[name] = stored[entry]
     return dict(found)

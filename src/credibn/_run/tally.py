@@ -1,10 +1,8 @@
-"""What a search has found so far, for whoever watches it."""
+"""What a search has found so far, for whoever follows it."""
 
 import math
 from dataclasses import dataclass
 from typing import Literal
-
-__all__ = ["FINISHING", "Tally", "Unit"]
 
 Unit = Literal["classes", "networks"]
 FINISHING = ("sorting", "grouping")

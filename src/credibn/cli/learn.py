@@ -20,7 +20,7 @@ import typer
 
 from credibn._base.atomic import replacing, unwritable
 from credibn._base.text import printable
-from credibn._run import Workbench
+from credibn._run import Store
 from credibn._run.progress import stage_bars
 from credibn.cli.files import RESULT
 from credibn.cli.options import (
@@ -43,7 +43,7 @@ from credibn.errors import CredibnError, OptionError
 from credibn.learning.all_credible import find_credible_set
 from credibn.learning.k_best import find_k_best
 from credibn.learning.options import Kind
-from credibn.learning.runs import Run, settle, start
+from credibn.learning.runs import Learning, start
 from credibn.options import NO_OPTIONS, Limits, SearchOptions
 from credibn.report import write_learning_page
 from credibn_command import start_time
@@ -119,7 +119,7 @@ def kbest(
 
 def _search(
     context: typer.Context,
-    find: Callable[[Run], CredibleSet],
+    find: Callable[[Learning], CredibleSet],
     source: SourceFlags,
     reading: ReadFlags,
     scoring: ScoreFlags,
@@ -131,10 +131,10 @@ def _search(
     """Read, search, write and print."""
     started, before = start_time(), time.perf_counter()
     dataset, scored = source.read(reading, scoring, time_left(allowed.seconds, started))
-    with _prepared_folder(to.out, allowed.threads) as bench:
+    with _prepared_folder(to.out) as store:
         seconds_to_read = time.perf_counter() - before
         with stage_bars() as progress:
-            run = start(
+            call = start(
                 dataset,
                 source.scores,
                 NO_OPTIONS,
@@ -142,12 +142,12 @@ def _search(
                 wanted,
                 allowed,
                 k_best=k_best,
-                checkpoint=bench,
+                checkpoint=store,
                 progress=progress,
                 seconds=_seconds_to_search(allowed.seconds, started, to.out),
             )
-            found = find(run)
-        _finish(found, dataset, seconds_to_read, started, allowed.seconds, to, bench, flags_of(context))
+            found = find(call)
+        _finish(found, dataset, seconds_to_read, started, allowed.seconds, to, store, flags_of(context))
 
 
 def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
@@ -159,10 +159,10 @@ def _seconds_to_search(time_limit: float | None, started: float, out: Path | Non
 
 
 @contextmanager
-def _prepared_folder(out: Path | None, threads: int) -> Iterator[Workbench | None]:
+def _prepared_folder(out: Path | None) -> Iterator[Store | None]:
     """Make the folder and try to write to it: what would fail does so before the work.
 
-    Gives the workbench that writes the checkpoint in it. After an error, the checkpoint is closed, and a line says
+    Yields the store of the checkpoint in it. After an error, the checkpoint is closed, and a line says
     whether it holds anything.
     """
     if out is None:
@@ -174,16 +174,16 @@ def _prepared_folder(out: Path | None, threads: int) -> Iterator[Workbench | Non
             pass
     except OSError as error:
         raise unwritable(out, error, "choose another folder", OptionError) from error
-    bench = Workbench(n_threads=threads, folder=out / _CHECKPOINT)
-    bench.seconds_per_row = _SECONDS_PER_ROW
+    store = Store(out / _CHECKPOINT)
+    store.seconds_per_row = _SECONDS_PER_ROW
     for left_by_a_kill in out.glob(".credibn-*.tmp"):
         left_by_a_kill.unlink(missing_ok=True)
-    if bench.was_begun:
+    if store.is_resuming:
         typer.echo(f"resuming from {printable(str(out / _CHECKPOINT))}", err=True)
     try:
-        yield bench
+        yield store
     except (CredibnError, KeyboardInterrupt):
-        bench.close()
+        store.close()
         _note_checkpoint(out)
         raise
 
@@ -200,7 +200,7 @@ def _finish(
     started: float,
     time_limit: float | None,
     to: _OutputFlags,
-    bench: Workbench | None,
+    store: Store | None,
     words: Words,
 ) -> None:
     """Write what was found, then print it, and end with the status that says whether it is complete."""
@@ -216,10 +216,10 @@ def _finish(
             is_written = is_written and has_report
         except KeyboardInterrupt:
             is_interrupted = True
-    if bench is not None and is_written:
-        settle(bench, found.stopped_because)
-    elif bench is not None:
-        bench.close()  # what is done may yet serve
+    if store is not None and is_written:
+        store.settle(found.stopped_because)
+    elif store is not None:
+        store.close()  # what is done may yet serve
     with holding_interrupts():
         if to.as_json:
             typer.echo(json.dumps({**facts, **_how_it_went(found, reading, started)}))

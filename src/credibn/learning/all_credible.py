@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Run, collect, find, nothing_known, releasing, start, within_limits
+from credibn.learning.runs import Learning, collect, find, nothing_known, start, within_limits
 from credibn.options import (
     Edges,
     Limits,
@@ -145,8 +145,8 @@ def learn(
     return find_credible_set(started(locals()))
 
 
-def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Run:
-    """Return the run that the arguments of `learn`, or of a search for the k best, describe."""
+def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Learning:
+    """Return the call that the arguments of `learn`, or of a search for the k best, describe."""
     return start(
         arguments["data"],
         arguments["scores"],
@@ -161,17 +161,17 @@ def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None
     )
 
 
-def find_credible_set(run: Run) -> CredibleSet:
+def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
-    limits, gap = run.limits, run.search.gap
-    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
+    limits, gap = call.limits, call.search.gap
+    with call.run.releasing_store(), call.run.handling_interrupts():
         if gap is None:
-            assert run.search.ratio is not None
-            first = find(run, run.source.table_for(0.0), 0.0, max_classes=1)
+            assert call.search.ratio is not None
+            first = find(call, call.source.table_for(0.0), 0.0, max_classes=1)
             if first.found.stopped:
-                raise nothing_known(run.watch, "before the optimum was proven, which a ratio needs")
-            gap = epsilon_of_ratio(resolve_ratio(run.search.ratio), -first.found.best_cost)
-        table = run.source.table_for(gap)
-        answer = find(run, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
-        rows, reason, bound = within_limits(run, answer, limits.max_networks, limits.max_classes)
-        return collect(run, answer, rows, gap, reason, bound)
+                raise nothing_known(call.run, "before the optimum was proven, which a ratio needs")
+            gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), -first.found.best_cost)
+        table = call.source.table_for(gap)
+        answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
+        rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
+        return collect(call, answer, rows, gap, reason, bound)

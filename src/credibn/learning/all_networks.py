@@ -7,11 +7,10 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
-from credibn._run import Workbench
+from credibn._run import Run
 from credibn._run.memory import explaining_shortage
-from credibn._run.watch import Watch
 from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.score_source import Clock, ScoreSource, open_source
+from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Edges, Limits, Progress, ReadOptions, ScoreOptions, suggesting
 from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
@@ -121,41 +120,37 @@ def sum_over_networks(
     seconds: float | None = None,
 ) -> Posterior:
     """Do what `exact_posterior` does, with the options in their groups; `seconds` are left of the time limit."""
-    clock, watch = Clock(), Watch(progress, limits.seconds if seconds is None else seconds, limits.max_bytes)
+    run = Run(progress, limits.seconds if seconds is None else seconds, limits.max_bytes, limits.threads, executor)
     with explaining_shortage():
         source = open_source(
             data,
             scores,
             reading,
             scoring,
-            watch=watch,
-            clock=clock,
-            n_threads=limits.threads,
-            max_bytes=limits.max_bytes,
-            bench=Workbench(executor, limits.threads),
+            run,
         )
-        return _posterior(source, marginals, watch, clock, limits.max_bytes)
+        return _posterior(source, marginals, run)
 
 
-def _posterior(source: ScoreSource, marginals: bool, watch: Watch, clock: Clock, max_bytes: int | None) -> Posterior:
+def _posterior(source: ScoreSource, marginals: bool, run: Run) -> Posterior:
     estimate_posterior(source.n_searched(), marginals=marginals)  # refuses too many variables before they are scored
     table = source.table_for(epsilon_for_all(source.n_variables), "posterior")
     try:
-        with clock.stage("posterior"):
+        with run.timing("posterior"):
             return posterior_of_scores(
                 table,
                 marginals=marginals,
-                memory_limit=max_bytes,
-                progress=lambda fraction: watch("posterior", fraction),
+                memory_limit=run.max_bytes,
+                progress=lambda fraction: run("posterior", fraction),
             )
     except KeyboardInterrupt:
-        if watch.reason == "time_limit":
+        if run.reason == "time_limit":
             raise TimeLimitError(
                 "the time limit was reached during the sum over all networks, and a partial sum means nothing; raise "
                 "{} or use fewer variables",
                 Option("time_limit"),
             ) from None
-        if watch.reason == "memory_limit":
+        if run.reason == "memory_limit":
             raise TooLargeError(
                 "the sum over all networks took more memory than it may; raise {} or use fewer variables",
                 Option("memory_limit"),
@@ -167,20 +162,18 @@ def _is_cheap(source: ScoreSource) -> bool:
     return source.n_searched() <= _CHEAP_VARIABLES and source.is_cheap_to_score(epsilon_for_all(source.n_variables))
 
 
-def find_log_total_mass(
-    source: ScoreSource, wanted: bool | None, watch: Watch, clock: Clock, max_bytes: int | None
-) -> float | None:
+def find_log_total_mass(source: ScoreSource, wanted: bool | None, run: Run) -> float | None:
     """Return the log of the sum of exp(score) over all networks, or None where it is not wanted or cannot be had.
 
     It comes after the search, so a limit of time or memory costs the share alone, never the networks found.
     """
-    if wanted is False or watch.reason is not None:
+    if wanted is False or run.reason is not None:
         return None
     try:
         with explaining_shortage():
             if wanted is None and not _is_cheap(source):
                 return None
-            found = _posterior(source, False, watch, clock, max_bytes)
+            found = _posterior(source, False, run)
     except (TimeLimitError, KeyboardInterrupt):
         return None
     except TooLargeError as error:

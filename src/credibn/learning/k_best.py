@@ -15,7 +15,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
 from credibn.learning.all_credible import started
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Run, collect, find, releasing, why_stopped
+from credibn.learning.runs import Answer, Learning, collect, find, why_stopped
 from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
@@ -145,17 +145,17 @@ def k_best_classes(
     return find_k_best(started(locals(), (k, "classes")))
 
 
-def find_k_best(run: Run) -> CredibleSet:
+def find_k_best(call: Learning) -> CredibleSet:
     """Return the k best networks or classes that the run asks for, as far as its limits allow."""
-    assert run.k_best is not None
-    k, kind = run.k_best
-    with releasing(run.bench, run.owns_bench), run.watch.heeding_interrupts():
-        answer, reason = _grow(run, kind, k)
+    assert call.k_best is not None
+    k, kind = call.k_best
+    with call.run.releasing_store(), call.run.handling_interrupts():
+        answer, reason = _grow(call, kind, k)
         rows, n_tied = _take(answer, kind, k)
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
-        bound = max(answer.bound, answer.optimal_score - run.source.largest_epsilon)
+        bound = max(answer.bound, answer.optimal_score - call.source.largest_epsilon)
         return collect(
-            run,
+            call,
             answer,
             rows,
             span,
@@ -166,28 +166,28 @@ def find_k_best(run: Run) -> CredibleSet:
         )
 
 
-def _grow(run: Run, kind: Kind, k: int) -> tuple[Answer, str | None]:
+def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None]:
     """Double epsilon until k are found, with all that tie with the last, or there are no more."""
     epsilon = math.log(DEFAULT_BAYES_FACTOR)
     while True:
-        gap = min(epsilon, run.source.largest_epsilon)
+        gap = min(epsilon, call.source.largest_epsilon)
         quota = {"max_networks": k} if kind == "networks" else {"max_classes": k}
-        table = run.source.table_for(gap)
-        answer = find(run, table, gap, **quota)
+        table = call.source.table_for(gap)
+        answer = find(call, table, gap, **quota)
         if answer.found.stopped:
-            return answer, why_stopped(run, answer.found)
+            return answer, why_stopped(call, answer.found)
         count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes
         if count >= k:
             covered = answer.optimal_score - _score_of(answer.rows, kind, k) + tolerance_of(table) <= gap
-            if covered or run.source.lists_everything(table, gap):
+            if covered or call.source.lists_everything(table, gap):
                 return answer, None
-            if gap >= run.source.largest_epsilon:  # more may tie with the last than the scores can tell
+            if gap >= call.source.largest_epsilon:  # more may tie with the last than the scores can tell
                 return answer, "score_table"
         elif answer.found.is_cut:
             return answer, "memory_limit"
-        elif run.source.lists_everything(table, gap):
+        elif call.source.lists_everything(table, gap):
             return answer, None
-        elif gap >= run.source.largest_epsilon:
+        elif gap >= call.source.largest_epsilon:
             return answer, "score_table"
         epsilon *= 2
 

@@ -2,34 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from credibn._run import Workbench
-from credibn.errors import Option, OptionError
+from credibn._run import Store
 from credibn.scores import LocalScore, SetScore
 
 Kind = Literal["networks", "classes"]
 """What the k best are."""
-Checkpoint = str | PathLike[str] | Workbench
-"""A folder; or, of callers who have more to do before the work is over, the workbench itself."""
-
-
-def open_bench(executor: Executor | None, checkpoint: Checkpoint | None, n_threads: int) -> Workbench:
-    """Return the workbench that the options `executor` and `checkpoint` name."""
-    if isinstance(checkpoint, Workbench):
-        if executor is not None:
-            raise OptionError(
-                "{} was given beside a workbench, which has its own; give it to the workbench", Option("executor")
-            )
-        return checkpoint
-    if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
-        raise OptionError.refusing("checkpoint", checkpoint, "give the path of a folder")
-    return Workbench(executor, n_threads, None if checkpoint is None else Path(checkpoint))
+Checkpoint = str | PathLike[str] | Store
+"""A folder; or, of callers who have more to do before the work is over, the store itself."""
 
 
 def as_json(value: Any) -> Any:

@@ -5,52 +5,25 @@ whether the networks within an epsilon are all networks there are.
 """
 
 import math
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
 from credibn._base.text import byte_text
-from credibn._run import Workbench
-from credibn._run.memory import limit_and_fix
-from credibn._run.watch import Watch
+from credibn._run import Run
 from credibn.data import Dataset
 from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, read_scores
-from credibn.scores.pieces import TIME_LIMIT_REACHED
-from credibn.scores.scoring import count_allowed_sets, estimate_for, resolve_score, score_on
-
-__all__ = ["Clock", "ScoreSource", "open_source"]
+from credibn.scores.problem import ScoringProblem
+from credibn.scores.scoring import count_allowed_sets, estimate_problem, make_problem, resolve_score, score_problem
 
 _MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
 """Rows of all sets together, and calls of a Python function, that take well below a second."""
-
-
-class Clock:
-    """Seconds spent in each stage."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-        self._seconds = {"read": 0.0, "score": 0.0, "search": 0.0, "posterior": 0.0}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Count the time of what is done inside."""
-        before = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[name] += time.perf_counter() - before
-
-    def timings(self) -> dict[str, float]:
-        """Return the seconds of each stage and in total."""
-        return {**self._seconds, "total": time.perf_counter() - self._started}
 
 
 class ScoreSource(Protocol):
@@ -81,20 +54,9 @@ def open_source(
     scores: Any,
     reading: ReadOptions,
     scoring: ScoreOptions,
-    *,
-    watch: Watch,
-    clock: Clock,
-    n_threads: int,
-    max_bytes: int | None,
-    bench: Workbench,
+    run: Run,
 ) -> ScoreSource:
-    """Return the source of scores that the options of `learn` name.
-
-    Raises
-    ------
-    OptionError
-        When data and scores are both given or both missing, or options of scoring stand beside finished scores.
-    """
+    """Return the source of scores that the options of `learn` name."""
     if isinstance(data, ScoreTable):
         if scores is not None:
             raise OptionError("data is a ScoreTable, and scores was given too; give one of them")
@@ -102,12 +64,12 @@ def open_source(
     if (data is None) is (scores is None):
         raise OptionError("give either data or scores; " + ("both were given" if data is not None else "neither was"))
     if scores is None:
-        return _FromData(data, reading, scoring, watch, clock, n_threads, max_bytes, bench)
+        return _FromData(data, reading, scoring, run)
     given = [Option(name) for name in (*scoring.given(), *reading.given())]
     if given:
         listed = Phrase(", ".join(["{}"] * len(given)), *given)
         raise OptionError("{} cannot change scores that are finished: leave it out, or give the data instead", listed)
-    with clock.stage("read"):
+    with run.timing("read"):
         table = scores if isinstance(scores, ScoreTable) else _read_scores(scores)
     return _FromTable(table)
 
@@ -153,30 +115,20 @@ class _FromTable:
 class _FromData:
     largest_epsilon = math.inf
 
-    def __init__(
-        self,
-        data: Any,
-        reading: ReadOptions,
-        scoring: ScoreOptions,
-        watch: Watch,
-        clock: Clock,
-        n_threads: int,
-        max_bytes: int | None,
-        bench: Workbench,
-    ) -> None:
-        self._scoring, self._watch, self._clock = scoring, watch, clock
-        self._n_threads, self._max_bytes, self._bench = n_threads, max_bytes, bench
+    def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
+        self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
         columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
-        with clock.stage("read"), reading_until(watch.deadline):
-            self._data = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
-        self.n_variables = self._data.n_variables
+        with run.timing("read"), reading_until(run.deadline):
+            dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
+        self._problem = make_problem(dataset, scoring, 0.0)
+        self.n_variables = dataset.n_variables
 
     def n_searched(self) -> int:
-        return self._data.n_variables - len(self._data.constant_columns)
+        return self._problem.n_searched
 
     def is_cheap_to_score(self, epsilon: float) -> bool:
-        needed = estimate_for(self._data, self._scoring, epsilon)
+        needed = estimate_problem(self._within(epsilon))
         if needed.engine == "local":  # a Python function for each parent set
             return needed.n_local_scores <= _MOST_LOCAL_SCORES
         return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
@@ -186,29 +138,19 @@ class _FromData:
         known = None if self._table is None else self._table.epsilon
         if self._table is not None and known is not None and known >= epsilon:
             return self._table
-        self._check_memory(epsilon)
-        try:
-            with self._clock.stage(stage):
-                self._table = score_on(
-                    self._bench,
-                    self._data,
-                    self._scoring,
-                    epsilon,
-                    n_threads=self._n_threads,
-                    time_left=self._watch.seconds_left(),
-                    progress=lambda fraction: self._watch("score", fraction),
-                )
-        except KeyboardInterrupt:
-            if self._watch.reason == "time_limit":
-                raise TimeLimitError("{}", TIME_LIMIT_REACHED) from None
-            if self._watch.reason == "memory_limit":
-                fix = limit_and_fix() if self._max_bytes is None else Phrase("raise {}", Option("memory_limit"))
+        problem = self._within(epsilon)
+        with self._run.timing(stage):
+            estimate = estimate_problem(problem)
+            most = self._run.max_bytes
+            if most is not None and estimate.memory_bytes > most:
                 raise TooLargeError(
-                    "scoring took more memory than it may: {}, or lower {} or {}, or set {}",
-                    fix,
-                    *map(Option, ("bayes_factor", "epsilon", "max_parents")),
-                ) from None
-            raise
+                    "scoring needs about {}, above the memory limit of {}; raise {} or set {}",
+                    byte_text(estimate.memory_bytes),
+                    byte_text(most),
+                    Option("memory_limit"),
+                    Option("max_parents"),
+                )
+            self._table = score_problem(problem, self._prior, estimate, self._run)
         return self._table
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -217,17 +159,7 @@ class _FromData:
             return False
         # A score may be undefined for some sets: such a table never lists all that is allowed, but ceases to grow.
         ceased = epsilon >= math.ldexp(max(span, 1.0), 20)
-        return ceased or table.n_candidates >= count_allowed_sets(self._data, self._scoring)
+        return ceased or table.n_candidates >= count_allowed_sets(self._problem)
 
-    def _check_memory(self, epsilon: float) -> None:
-        if self._max_bytes is None:
-            return
-        need = estimate_for(self._data, self._scoring, epsilon).memory_bytes
-        if need > self._max_bytes:
-            raise TooLargeError(
-                "scoring needs about {}, above the memory limit of {}; raise {} or set {}",
-                byte_text(need),
-                byte_text(self._max_bytes),
-                Option("memory_limit"),
-                Option("max_parents"),
-            )
+    def _within(self, epsilon: float) -> ScoringProblem:
+        return replace(self._problem, epsilon=epsilon)

@@ -46,23 +46,6 @@ class LocalScore(NamedScore, Protocol):
         """
 
 
-def score_local(
-    problem: "ScoringProblem", score: LocalScore, watch: Callable[[float], bool] | None
-) -> "list[Candidates] | None":
-    """Return the candidates of each child; None if `watch` asked to stop."""
-    found = []
-    for child in range(problem.n_searched):
-
-        def proceed(fraction: float, child: int = child) -> bool:
-            return watch is None or watch((child + fraction) / problem.n_searched)
-
-        candidates = score_child(problem, score, child, proceed)
-        if candidates is None:
-            return None
-        found.append(candidates)
-    return found
-
-
 def score_child(
     problem: "ScoringProblem", score: LocalScore, child: int, proceed: Callable[[float], bool]
 ) -> "Candidates | None":

@@ -1,6 +1,6 @@
 """The scoring stage: from a table to every candidate parent set that a credible network could use.
 
-What is kept is defined by one rule: a parent set is out if and only if a subset of it scores better by more than
+The candidates are defined by one rule: a parent set is out if and only if a subset of it scores better by more than
 epsilon (rule 1; a network that used it could drop parents and gain more than epsilon). All other rules only save work;
 docs/guarantees.md proves them. Three engines give the same answer:
 
@@ -11,10 +11,9 @@ docs/guarantees.md proves them. Three engines give the same answer:
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NoReturn, get_args
 
 import numpy as np
@@ -22,11 +21,11 @@ import numpy as np
 from credibn import _core
 from credibn._base.text import byte_text
 from credibn._base.version import version
-from credibn._run import Workbench
-from credibn._run.memory import MemoryGuard, explaining_shortage, limit_and_fix, usable_bytes
+from credibn._run import Run
+from credibn._run.memory import explaining_shortage, limit_and_fix, usable_bytes
 from credibn.data import Dataset
 from credibn.data.reading import read_table
-from credibn.errors import CredibnError, Option, OptionError, TooLargeError
+from credibn.errors import CredibnError, Option, OptionError, Phrase, TimeLimitError, TooLargeError
 from credibn.options import (
     NO_OPTIONS,
     Edges,
@@ -41,30 +40,18 @@ from credibn.options import (
 from credibn.scores.constraints import resolve_constraints
 from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.gaussian import BGe, GaussianBIC
-from credibn.scores.local import LocalScore, score_local
+from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
-from credibn.scores.pieces import core_arguments, score_in_pieces
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Scored, ScoringProblem, join_candidates
+from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
-from credibn.scores.sets import score_sets
 from credibn.scores.table import ScoreTable
-
-__all__ = [
-    "SCORES",
-    "ScoringEstimate",
-    "count_allowed_sets",
-    "estimate_for",
-    "estimate_scoring",
-    "resolve_score",
-    "score_on",
-    "score_parent_sets",
-]
+from credibn.scores.tasks import core_arguments, score_in_tasks
 
 SCORES: tuple[str, ...] = get_args(ScoreName)
 RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
-MOST_TABLE_BYTES = 4 << 30
-"""The largest table of set costs that is made, where there is so much memory; the core's other needs are far less."""
+MOST_TABLE_BYTES = 8 << 30
+"""The largest table of set costs that is made, if the memory allows it; the core's other needs are far less."""
 _MOST_VARIABLES = 255
 
 
@@ -118,7 +105,7 @@ def score_parent_sets(
     n_threads : int, optional
         All cores by default. The result has the same bytes for any number.
     executor : concurrent.futures.Executor, optional
-        Does the scoring in pieces, on other processes or machines: a ProcessPoolExecutor, Dask's
+        Does the tasks of scoring, on other processes or machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
@@ -146,34 +133,20 @@ def score_parent_sets(
     ('X0',)
     """
     reading, scoring, threads = ReadOptions.of(locals()), ScoreOptions.of(locals()), resolve_threads(n_threads)
-    gap = resolve_epsilon(bayes_factor, epsilon)
-    bench, tell = Workbench(executor, threads), None if progress is None else partial(progress, "score")
-    return score_on(bench, data, scoring, gap, reading, engine=engine, n_threads=threads, progress=tell)
-
-
-def score_on(
-    workbench: Workbench,
-    data: Any,
-    scoring: ScoreOptions,
-    epsilon: float,
-    reading: ReadOptions = NO_OPTIONS,
-    *,
-    engine: str = "auto",
-    n_threads: int,
-    progress: Callable[[float], bool | None] | None = None,
-    time_left: float | None = None,
-) -> ScoreTable:
-    """Do what `score_parent_sets` does, on a workbench that the caller has.
-
-    After `time_left` seconds workers stop; the caller's `progress` decides for this process.
-    """
     with explaining_shortage():
-        problem = _make_problem(data, scoring, epsilon, reading)
-        estimate = _estimate(problem, engine)
-        found = _run(problem, estimate, n_threads, progress, RULES, workbench, time_left)
-        nodes, scores, masks = problem.widen(found.candidates)
-        provenance = _provenance(problem, scoring.prior, estimate) | {"tolerance": found.tolerance}
-        return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
+        run = Run(progress, n_threads=threads, executor=executor)
+        problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
+        return score_problem(problem, prior, estimate_problem(problem, engine), run)
+
+
+def score_problem(
+    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
+) -> ScoreTable:
+    """Return the table of all candidates; `prior` is the one that the problem was made with."""
+    found = _score(problem, estimate, run)
+    nodes, scores, masks = problem.widen(found.candidates)
+    provenance = _provenance(problem, prior, estimate) | {"tolerance": found.tolerance}
+    return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
 
 
 @dataclass(frozen=True)
@@ -243,19 +216,11 @@ def estimate_scoring(
     4
     """
     reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
-    return estimate_for(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading, engine)
+    return estimate_problem(make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading), engine)
 
 
-def estimate_for(
-    data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS, engine: str = "auto"
-) -> ScoringEstimate:
-    """Do what `estimate_scoring` does, with the options in their groups."""
-    return _estimate(_make_problem(data, scoring, epsilon, reading), engine)
-
-
-def count_allowed_sets(data: Dataset, scoring: ScoreOptions) -> int:
+def count_allowed_sets(problem: ScoringProblem) -> int:
     """Return how many parent sets the constraints allow, all nodes together: those of a table without pruning."""
-    problem = _make_problem(data, scoring, 0.0)
     total = problem.data.n_variables - problem.n_searched
     for child in range(problem.n_searched):
         _, free, most = problem.parent_choices(child)
@@ -263,9 +228,8 @@ def count_allowed_sets(data: Dataset, scoring: ScoreOptions) -> int:
     return total
 
 
-def _make_problem(
-    data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS
-) -> ScoringProblem:
+def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS) -> ScoringProblem:
+    """Read the data, and resolve the options of scoring against its columns."""
     scorer = resolve_score(scoring.score, scoring.equivalent_sample_size)
     dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(scorer.columns))
     constraints = resolve_constraints(
@@ -308,7 +272,8 @@ def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: fl
     )
 
 
-def _estimate(problem: ScoringProblem, engine: str) -> ScoringEstimate:
+def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEstimate:
+    """Predict the work and the memory of scoring a problem."""
     if engine not in ("auto", "table", "descent"):
         raise OptionError(f"unknown engine {engine!r}; choose 'auto', 'table' or 'descent'")
     n = problem.n_searched
@@ -379,19 +344,12 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
     if engine == "descent":
         return 64 * problem.codes.size
     bytes_per_set = 12 if isinstance(problem.score, BDeu) else 8
-    copies = 3 if engine == "sets" else 1
+    copies = 3 if engine == "sets" else 2  # as the tasks return them, and in the order of the lattice
     return n_sets * bytes_per_set * copies + n_sets * 16
 
 
-def _run(
-    problem: ScoringProblem,
-    estimate: ScoringEstimate,
-    n_threads: int,
-    progress: Callable[[float], bool | None] | None,
-    rules: Sequence[str],
-    workbench: Workbench | None = None,
-    time_left: float | None = None,
-) -> Scored:
+def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
+    """Return the candidates, or raise the error that says why the run was stopped."""
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
@@ -404,55 +362,29 @@ def _run(
             byte_text(most_bytes),
             Option("max_parents"),
         )
-    guard, is_short = MemoryGuard(), False
-
-    def watch(fraction: float) -> bool:
-        nonlocal is_short
-        is_short = is_short or guard.is_struck()
-        return not is_short and (progress is None or progress(fraction) is not False)
-
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
     try:
-        if workbench is None or workbench.is_embedded:
-            found = _score_here(problem, estimate, n_threads, watch, rules)
-        else:
-            found = score_in_pieces(
-                problem, estimate.engine, workbench, rules, n_threads, watch, time_left, estimate.tolerance
-            )
+        found = score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance)
     except ValueError as error:
         _refuse_infinite(problem, error)
-    if is_short:
+    if found is not None:
+        return found
+    if run.reason == "time_limit":
+        raise TimeLimitError(
+            "the time limit was reached while parent sets were scored, so nothing exact can be said; raise {}, lower "
+            "{} or {}, or set {}",
+            *map(Option, ("time_limit", "bayes_factor", "epsilon", "max_parents")),
+        )
+    if run.reason == "memory_limit":
+        fix = limit_and_fix() if run.max_bytes is None else Phrase("raise {}", Option("memory_limit"))
         raise TooLargeError(
-            "scoring took most of the memory there is: {}, or lower {} or {}, or set {}",
-            limit_and_fix(),
+            "scoring took most of the memory that it may: {}, or lower {} or {}, or set {}",
+            fix,
             *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )
-    if found is None:
-        raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
-    return found
-
-
-def _score_here(
-    problem: ScoringProblem,
-    estimate: ScoringEstimate,
-    n_threads: int,
-    watch: Callable[[float], bool] | None,
-    rules: Sequence[str],
-) -> Scored | None:
-    """Score with the threads of the compiled core."""
-    if estimate.engine == "local":
-        assert isinstance(problem.score, LocalScore)
-        by_child = score_local(problem, problem.score, watch)
-        return None if by_child is None else Scored(join_candidates(by_child), None)
-    if estimate.engine == "sets":
-        assert isinstance(problem.score, SetScore)
-        return score_sets(problem, problem.score, n_threads, watch)
-    found = _core.score_discrete(
-        **core_arguments(problem), engine=estimate.engine, rules=rules, n_threads=n_threads, watch=watch
-    )
-    return None if found is None else Scored(found, estimate.tolerance)
+    raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:

@@ -24,14 +24,6 @@ _SET_COST_ERROR = 1e-12
 _LEAST_TOLERANCE = 1e-12
 
 
-def score_sets(
-    problem: ScoringProblem, score: SetScore, n_threads: int, watch: Callable[[float], bool] | None
-) -> Scored | None:
-    """Return the candidates that rule 1 keeps; None if `watch` asked to stop."""
-    costs = evaluate_blocks(problem, score, set_blocks(problem, score), watch or (lambda fraction: True))
-    return None if costs is None else prune_sets(problem, score, costs, n_threads, watch)
-
-
 class Block(NamedTuple):
     """Sets of one size with one last member, from `start` to `stop` among these, for one call of `set_costs`."""
 

@@ -1,4 +1,4 @@
-"""Where to split a part of the search: by an edge that is in the network or not, so that both sides gain.
+"""Where to split a branch of the search: by an edge that is in the network or not, so that both sides gain.
 
 Strong branching (Applegate, Bixby, Chvátal & Cook 1995): some edges whose value in the fractional solution is far from
 0 and 1 are tried out. For each, the linear program is solved with the edge and without it, for a few iterations, and
@@ -11,10 +11,8 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.search.parts import Branch
+from credibn.search.branches import Branch
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
-
-__all__ = ["EdgeSplitter"]
 
 TRIED_EDGES = 16
 LEAST_GAIN = 1e-3
@@ -22,16 +20,7 @@ LEAST_GAIN = 1e-3
 
 
 class EdgeSplitter:
-    """Splits parts of a search by edges.
-
-    Parameters
-    ----------
-    nodes : ndarray
-        The node of each candidate.
-    masks : ndarray of uint64, shape (m, words)
-        The candidates' parent sets.
-    n_nodes : int
-    """
+    """Splits branches by edges, given the node and the parent set of each candidate."""
 
     def __init__(self, nodes: Positions, masks: NDArray[np.uint64], n_nodes: int) -> None:
         self._nodes, self._masks, self._n = nodes, masks, n_nodes
@@ -49,8 +38,8 @@ class EdgeSplitter:
                     gain[:] = [bound_of(side) for side in pair]
             gains = np.clip(gains - bound.lower, LEAST_GAIN, max(limit - bound.lower, LEAST_GAIN))
         best = int(np.argmax(gains.prod(axis=1)))
-        parts = [Branch(side, branch.lower, bound.rows, branch.share / 2) for side in sides[best]]
-        return parts if gains[best, 0] >= gains[best, 1] else parts[::-1]
+        halves = [Branch(side, branch.lower, bound.cuts, branch.share / 2) for side in sides[best]]
+        return halves if gains[best, 0] >= gains[best, 1] else halves[::-1]
 
     def edges_to_try(self, values: Floats, is_open: Flags) -> list[tuple[int, int]]:
         """Return edges as (child, parent), the value nearest to one half first; of equal ones those that halve best."""

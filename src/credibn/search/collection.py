@@ -12,9 +12,6 @@ from credibn._run.tally import Tally
 from credibn.search.memory import allowed_bytes
 from credibn.search.problem import Found, SearchProblem
 
-__all__ = ["found_in", "new_collection", "tally_of"]
-
-
 _SECONDS_PER_ROW, _SECONDS_PER_NODE = 4e-7, 2e-8
 """To sort a row and sum its score."""
 _SECONDS_PER_GROUPED_NODE = 6e-8
@@ -35,12 +32,12 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
         problem.max_networks,
         allowed_bytes(problem, taken),
     )
-    problem.follow(lambda: tally_of(problem, collection))
+    problem.run.follow(lambda: tally_of(problem, collection))
     return collection
 
 
 def tally_of(problem: SearchProblem, collection: _core.Collection, lowest_cost: float = -math.inf) -> Tally:
-    """Return what a collection holds, and that no network costs less than so much."""
+    """Return what a collection holds, and that no network costs less than `lowest_cost`."""
     count = collection.count()
     seconds = count * _seconds_per_row(problem)
     return Tally(problem.unit, count, -collection.best(), -lowest_cost, seconds)
@@ -60,7 +57,7 @@ def found_in(
 ) -> Found:
     """Return what the collection holds; no network that costs less than the bound was left out of it."""
     choices, costs, sizes, missing_from = collection.finish(
-        problem.n_threads, lambda fraction: problem.watch("sorting", fraction)
+        problem.run.n_threads, lambda fraction: problem.run("sorting", fraction)
     )
     unexplored_bound = min(unexplored_bound, missing_from)
     if collection.is_full():
@@ -114,11 +111,5 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
 
 
 def _size_words(n_variables: int) -> int:
-    """Return how many 64-bit words hold any class size: no class has more than n! members.
-
-    Examples
-    --------
-    >>> _size_words(20), _size_words(21)
-    (1, 2)
-    """
+    """Return how many 64-bit words hold any class size: no class has more than n! members."""
     return -(-math.factorial(n_variables).bit_length() // 64)

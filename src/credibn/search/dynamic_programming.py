@@ -15,8 +15,6 @@ from credibn._run.memory import usable_bytes
 from credibn.search.collection import found_in, new_collection
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
-__all__ = ["DynamicProgramming", "estimate_subsets", "search_subsets"]
-
 _SECONDS_PER_LOOK_UP = 5e-9
 _SECONDS_PER_BYTE = 1e-9
 """To touch fresh memory."""
@@ -47,7 +45,7 @@ def _know_a_network(problem: SearchProblem, collection: _core.Collection) -> flo
     """Look for a good network, so that something is known if the tables are not finished; return what none is below."""
     candidates = _core.SearchProblem(problem.offsets, problem.costs, problem.masks)
     anywhere = np.empty(0, dtype=np.int64)
-    found = candidates.find_network(anywhere, _SEED, _EFFORT, lambda _: problem.watch("enumeration", 0.0))
+    found = candidates.find_network(anywhere, _SEED, _EFFORT, lambda _: problem.run("enumeration", 0.0))
     if found is not None:
         row, cost = found
         collection.update_incumbent(cost + candidates.rounding(), row)
@@ -61,7 +59,7 @@ def estimate_subsets(problem: SearchProblem, is_open: NDArray[np.uint8]) -> Engi
         reason = f"it takes at most 31 variables with a possible edge, and here are {n_nodes}"
         return EngineEstimate(False, reason, 0, math.inf)
     look_ups = n_nodes * 2.0 ** max(0, n_nodes - 1)
-    seconds = look_ups * _SECONDS_PER_LOOK_UP / problem.n_threads + n_bytes * _SECONDS_PER_BYTE
+    seconds = look_ups * _SECONDS_PER_LOOK_UP / problem.run.n_threads + n_bytes * _SECONDS_PER_BYTE
     return EngineEstimate(True, f"2^{n_nodes} sets of variables", n_bytes, seconds)
 
 
@@ -80,9 +78,9 @@ def search_subsets(
         collection,
         problem.unit == "classes",
         _bytes_to_remember(problem, is_open),
-        problem.n_threads,
-        problem.seconds_left(),
-        lambda fraction: problem.watch("enumeration", fraction),
+        problem.run.n_threads,
+        problem.run.seconds_left(),
+        lambda fraction: problem.run("enumeration", fraction),
     )
 
 

@@ -6,7 +6,6 @@ suite. All engines give the same answer, so the choice is a matter of time and m
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +20,6 @@ from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
 from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
-
-__all__ = ["ENGINES", "check_engine_name", "choose_engine", "run_search"]
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
@@ -42,13 +39,6 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
 
     An engine whose prediction is firm (dynamic programming) but says more than a moment gives another one, whose time
     cannot be known beforehand, as long a try first.
-
-    Raises
-    ------
-    OptionError
-        When there is no engine of this name.
-    TooLargeError
-        When the engine named, or every engine, cannot take this problem; the message says what would help.
     """
     check_engine_name(name)
     candidates = list(ENGINES.values()) if name == "auto" else [ENGINES[name]]
@@ -82,7 +72,7 @@ def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
 class _InTurn:
     """Gives the first engine as many seconds as the second is predicted to take; then the second decides.
 
-    The first may go on where the rest of it should take less, by what it has done; and for `PATIENCE` times as long
+    The first continues where its rest should take less, judged by what it has done; and for `PATIENCE` times as long
     where it has proven the optimum, so that only the listing is left, which the prediction does not count.
     """
 
@@ -96,49 +86,36 @@ class _InTurn:
 
     def search(self, problem: SearchProblem) -> Found:
         begin, share_done, ran_out = time.monotonic(), 0.0, False
-        count: Callable[[], Tally] | None = None
 
-        def follow(how: Callable[[], Tally]) -> None:
-            nonlocal count
-            count = how
-            problem.follow(how)
-
-        def watch(stage: str, fraction: float) -> bool:
+        def is_in_time(stage: str, fraction: float) -> bool:
             nonlocal share_done, ran_out
             if stage in FINISHING:  # what the first has found is for nothing once the second takes over
-                return not ran_out and problem.watch(stage, fraction)
-            goes_on = problem.watch(stage, fraction)
+                return not ran_out
             share_done = fraction if stage == "branches" else share_done
             share = max(share_done, fraction if stage == "enumeration" else 0.0)
-            spent, allowed = time.monotonic() - begin, self.seconds * (PATIENCE if _is_proven(count) else 1.0)
-            ran_out = goes_on and spent > allowed and spent * (1.0 - share) >= self.seconds * share
-            return goes_on and not ran_out
+            allowed = self.seconds * (PATIENCE if _is_proven(problem.run.tally()) else 1.0)
+            spent = time.monotonic() - begin
+            ran_out = spent > allowed and spent * (1.0 - share) >= self.seconds * share
+            return not ran_out
 
-        found = self.first.search(replace(problem, watch=watch, follow=follow))
+        with problem.run.checking(is_in_time):
+            found = self.first.search(problem)
         if not (found.stopped and ran_out):
             return replace(found, engine=self.first.name)
         del found  # it may be large
         return replace(self.second.search(problem), engine=self.second.name)
 
 
-def _is_proven(count: Callable[[], Tally] | None) -> bool:
+def _is_proven(tally: Tally | None) -> bool:
     """Whether no network is better than the best one known."""
-    return count is not None and (tally := count()).bound - tally.best_score < _TIE
+    return tally is not None and tally.bound - tally.best_score < _TIE
 
 
 def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tuple[Found, NDArray[np.float64]]:
     """Search, sum every score again with compensation, and return the rows in order with these scores.
 
-    The order is by score, the best first, then by choices: it does not depend on the engine.
-
-    Raises
-    ------
-    OptionError
-        When a class is credible but not listed as a whole: then the scores are not score equivalent.
-    TooLargeError
-        When not even what ties with the best fits into the memory allowed.
-    RuntimeError
-        When a row is not credible, is listed twice, or when the best network known is missing: a bug in the engine.
+    The order is by score, the best first, then by choices: it does not depend on the engine. What an engine returns is
+    checked: a `RuntimeError` is a bug in it.
     """
     try:
         found = engine.search(problem)
@@ -153,7 +130,7 @@ def run_search(problem: SearchProblem, table: ScoreTable, engine: Engine) -> tup
             *map(Option, ("bayes_factor", "epsilon", "max_networks")),
         ) from error
     found = replace(found, engine=found.engine or engine.name)
-    scores = exact_scores(table, found.choices, problem.n_threads)
+    scores = exact_scores(table, found.choices, problem.run.n_threads)
     if not _core.networks_in_order(scores, found.choices):
         order = np.lexsort((*found.choices.T[::-1], -scores))
         scores = scores[order]

@@ -1,13 +1,13 @@
 """All credible networks by integer programming, for more nodes than dynamic programming can take.
 
 Binary x(i, P) says that node i takes parent set P (Jaakkola et al. 2010; Cussens 2011). The relaxation is tightened
-by cluster rows and by half rows, until its multipliers leave few candidates within the limit, best cost + epsilon.
+by cluster cuts and by zero-half cuts, until its dual values leave few candidates within the limit, best cost + epsilon.
 Then the networks are enumerated depth first, with the reduced costs as bounds. Where that takes too many steps, the
 candidates that are left are searched by dynamic programming over subsets if there are few enough nodes; otherwise an
 edge is fixed to be in the network or not (``branching.py``), and each branch is tightened and enumerated on its own.
 The branches share no network and together hold all.
 
-Every bound is recomputed by the core from the solver's multipliers (``cpp/cuts/dual_bound.hpp``), so that neither
+Every bound is recomputed by the compiled core from the solver's dual values (``cpp/dual_bound.hpp``), so that neither
 completeness nor the proof of the optimum rests on the solver. Cost: a few linear programs where the relaxation
 closes the gap, which is usual; exponential in the worst case.
 """
@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._run import Arrays
+from credibn.search.branches import Branch, Listing, pack, unpack
 from credibn.search.branching import EdgeSplitter
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
 from credibn.search.memory import within_memory
-from credibn.search.parts import Branch, Walk, pack, unpack
 from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
-
-__all__ = ["Exploration", "Statistics"]
 
 SEED = 1
 EFFORT = 2_000
@@ -38,20 +36,20 @@ EFFORT = 2_000
 MOST_EFFORT = 2_000_000_000
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
-NEW_ROWS = 150
-NEW_HALVES = 100
-"""Fewer than cluster rows at a time: they have many entries."""
+NEW_CUTS = 150
+NEW_ZERO_HALF_CUTS = 100
+"""Fewer than cluster cuts at a time: they have many entries."""
 CLOSED = 1e-7
-"""A gap that no further row can close in a way that matters."""
+"""A gap that no further cut can close in a way that matters."""
 POSITIVE = 1e-7
 """Values of a fractional solution above this are not rounding."""
-MOST_PIECES = 256
-"""About as many pieces a walk has (``cpp/cuts/depth_first.hpp``)."""
+MOST_RANGES = 256
+"""About how many ranges a listing has (``cpp/depth_first.hpp``)."""
 FIRST_STEPS = 3_000
 STAGE = 30
-"""How many times more steps the next walk may take; it is begun if the last came at least so far."""
+"""How many times more steps the next try may take; it is begun if the last one came far enough."""
 MOST_STEPS = 3_000_000
-"""Of a walk with a cap, which keeps what it finds for itself until it is over."""
+"""Of a listing with a cap, whose networks are handed in only at its end."""
 STEPS_BEFORE_SPREADING = 100_000
 WIDE_GAP = 1.0
 """Times epsilon: with a wider gap, spreading does not pay."""
@@ -64,14 +62,16 @@ ROOT_ROUNDS = 400
 MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
 BRANCH_ROUNDS = 6
-WALK_PARTS = 64
-"""A walk without a cap is cut into so many parts where parts are kept or handed out."""
-LONG_WALK = 2_000_000
-"""With more steps than this, a walk lists the networks near the optimum first, then those farther away."""
+LISTING_TASKS = 64
+"""The most tasks that a listing without a cap is split into; with an executor, always."""
+STEPS_PER_TASK = 1_000_000
+"""Of a listing that is split: some seconds, which is what a kill may cost."""
+LONG_LISTING = 2_000_000
+"""With more steps than this, the networks near the optimum are listed first, then those farther away."""
 OVERESTIMATE = 8.0
-"""How many times too high an estimate of all steps is, as measured: the first pieces and stages grow fastest."""
+"""How many times too high an estimate of all steps is, as measured: the first ranges and stages grow fastest."""
 STAGE_GROWTH = 30.0
-"""How many times more steps each stage of a long walk should take, since it repeats those before."""
+"""How many times more steps each stage of a long listing should take, since it repeats those before."""
 MOST_EXPECTED = 1e40
 """Steps: beyond, the next stage cannot be predicted."""
 STAGE_SHARE = 0.005
@@ -80,7 +80,7 @@ STAGE_SHARE = 0.005
 
 @dataclass
 class Statistics:
-    """How the search went: gaps are best known cost minus proven bound, at the root, without and with rows."""
+    """How the search went: gaps are best known cost minus proven bound, at the root, without and with cuts."""
 
     gap_before: float | None = None
     gap_after: float | None = None
@@ -94,42 +94,41 @@ class Statistics:
 
 @dataclass
 class Exploration:
-    """A search on its way: the networks up to a limit, branch by branch."""
+    """A search in progress: the networks up to a limit, branch by branch."""
 
     asked_for: SearchProblem
     collection: "_core.Collection"
-    cuts_walks: bool = False
+    splits_listings: bool = False
     statistics: Statistics = field(default_factory=Statistics)
     is_stopped: bool = False
 
     def __post_init__(self) -> None:
         self.offsets, self.costs, self.masks = self.asked_for.offsets, self.asked_for.costs, self.asked_for.masks
-        self.watch = self.asked_for.watch
         self.n = self.asked_for.n_variables
         self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
         self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
-        self.relaxation = Relaxation(self.problem, self.offsets, self.costs, self.goes_on)
+        self.relaxation = Relaxation(self.problem, self.offsets, self.costs, self.should_continue)
         self.splitter = EdgeSplitter(self.nodes, self.masks, self.n)
         self.best_row: NDArray[np.uint32] | None = None
         self.best_cost = math.inf
-        self.rank: list[int] = []  # fixed before the first walk: it chooses the member that stands for a class
+        self.rank: list[int] = []  # fixed before the first listing: it chooses the representative of a class
         self.share_done = 0.0
-        self.share_walked = 0.0  # in the last walk, of its pieces
+        self.share_listed = 0.0  # in the last listing, of its ranges
         self.lowest_cost = -math.inf  # proven at the root: no network costs less
         self.listed_below = -math.inf  # all networks that cost less were handed in, by a search over subsets
-        self.walks_left: list[Branch] = []  # of the branch at hand, where walks are cut or long
-        self.n_expected = 0.0  # steps of the walk that the last cap ended
+        self.listings_left: list[Branch] = []  # of the current branch, where listings are split or long
+        self.n_expected = 0.0  # steps of the listing that the last cap ended
 
     def begin(self) -> list[Branch]:
         """Look for a first network; return the whole problem as a branch."""
         self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
-        lower, no_rows = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
-        return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_rows, 1.0)]
+        lower, no_cuts = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
+        return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_cuts, 1.0)]
 
     def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
-        while branches and self.asked("branches", self.share_done):
+        while branches and self.report("branches", self.share_done):
             checkpoints.save(lambda: self.state(branches))
             n_rows = self.collection.count()
             if not self.treat_next(branches):
@@ -138,27 +137,27 @@ class Exploration:
         return max(self.listed_below, min((branch.lower for branch in branches), default=math.inf))
 
     def treat_next(self, branches: list[Branch]) -> bool:
-        """Put what is left of the last branch in its place; tell whether that went to its end."""
+        """Replace the last branch by what is left of it; return whether that came to its end."""
         branch, is_root = branches[-1], not self.rank
-        parts = self.treat(branch)
+        children = self.treat(branch)
         if self.is_stopped:
-            self.rank = [] if is_root else self.rank  # whoever goes on treats it as the root again
+            self.rank = [] if is_root else self.rank  # whoever resumes treats it as the root again
             return False
         branches.remove(branch)
-        branches += parts
-        self.share_done += branch.share - math.fsum(part.share for part in parts)
-        if all(part.walk is not None for part in parts):  # to the least bound, so that the bound of the whole rises
+        branches += children
+        self.share_done += branch.share - math.fsum(child.share for child in children)
+        if all(child.listing is not None for child in children):  # next the least bound, so that the whole's rises
             branches.sort(key=lambda other: -other.lower)
         return True
 
     def treat(self, branch: Branch) -> list[Branch]:
-        """Enumerate a branch, or split it. Its bound rises on the way."""
-        if branch.walk is not None:
-            return self.walk_next_stage(branch, branch.walk)
+        """List the networks of a branch, or split it. Its bound rises on the way."""
+        if branch.listing is not None:
+            return self.list_next_stage(branch, branch.listing)
         is_root = not self.rank
         self.n_expected = 0.0
         self.statistics.n_branches += 1
-        self.relaxation.add(branch.rows.tolist())
+        self.relaxation.add(branch.cuts.tolist())
         bound, is_open = self.tighten(branch.is_open, is_root)
         branch.lower = max(branch.lower, bound.lower - bound.margin)
         if is_root:
@@ -168,15 +167,15 @@ class Exploration:
         if self.is_stopped or branch.lower > self.collection.limit() + bound.margin:
             return []
         is_complete, is_open = self.enumerate(bound, is_open)
-        if self.walks_left:
-            walks, self.walks_left = self.walks_left, []
-            return [replace(walk, lower=branch.lower, share=walk.share * branch.share) for walk in walks]
+        if self.listings_left:
+            listings, self.listings_left = self.listings_left, []
+            return [replace(listing, lower=branch.lower, share=listing.share * branch.share) for listing in listings]
         if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open)):
             return []
         return self.splitter.split(branch, is_open, bound, self.collection.limit(), self.relaxation)
 
     def state(self, branches: Sequence[Branch]) -> Arrays:
-        """Return what another exploration needs to go on with these branches."""
+        """Return what another exploration needs to resume with these branches."""
         row = np.empty(0, dtype=np.uint32) if self.best_row is None else self.best_row
         return {
             **pack(branches, self.problem),
@@ -188,7 +187,7 @@ class Exploration:
         }
 
     def restore(self, state: Arrays) -> list[Branch]:
-        """Take up where the state was told, and return its branches."""
+        """Resume from a state, and return its branches."""
         self.rank = state["rank"].tolist()
         best_cost, self.lowest_cost, self.share_done, left_out = state["numbers"].tolist()
         self.collection.leave_out_class(left_out)
@@ -196,28 +195,28 @@ class Exploration:
         return unpack(state, self.problem, len(self.costs))
 
     def note_best(self, row: NDArray[np.uint32], cost: float) -> None:
-        """Take note of a network, if it is better than the best one known."""
+        """Note a network, if it is better than the best one known."""
         if len(row) and cost < self.best_cost:
             self.best_row, self.best_cost = row, cost
             self.collection.update_incumbent(cost + self.problem.rounding(), row)
 
-    def asked(self, stage: str, progress: float) -> bool:
-        """Report progress; remember when told to stop."""
-        self.is_stopped = self.is_stopped or not self.watch(stage, min(progress, 1.0))
+    def report(self, stage: str, progress: float) -> bool:
+        """Report progress; remember to stop, and return whether to continue."""
+        self.is_stopped = self.is_stopped or not self.asked_for.run(stage, min(progress, 1.0))
         return not self.is_stopped
 
-    def goes_on(self) -> bool:
-        """Ask in the middle of something."""
-        return self.asked("branches" if self.rank else "relaxation", self.share_done)
+    def should_continue(self) -> bool:
+        """Return whether to continue, in the middle of a stage."""
+        return self.report("branches" if self.rank else "relaxation", self.share_done)
 
     def improve(self, order: Positions, effort: int) -> None:
         """Look for a better network near this node order, or anywhere."""
-        found = self.problem.find_network(order, SEED, effort, lambda _: self.goes_on())
+        found = self.problem.find_network(order, SEED, effort, lambda _: self.should_continue())
         if found is not None:
             self.note_best(*found)
 
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
-        """Add violated rows, and drop candidates beyond the limit, until neither helps much."""
+        """Add violated cuts, and drop candidates beyond the limit, until neither helps much."""
         is_open = is_open.copy()
         window, least_gain = (10, 0.01) if is_root else (1, 0.02)
         recent: list[float] = []
@@ -243,41 +242,42 @@ class Exploration:
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
             if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
                 break
-            if not self.asked("relaxation" if is_root else "branches", self.share_done):
+            if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
             self.relaxation.drop_idle()
         assert strongest is not None
         if is_root:
             self.statistics.gap_after = _finite(self.collection.best() - strongest.lower)
-            self.statistics.n_rows = len(strongest.rows)
+            self.statistics.n_rows = len(strongest.cuts)
         return strongest, is_open
 
-    def violated(self, bound: Bound, with_halves: bool) -> list[int]:
-        """Find rows that the fractional solution violates; half rows also where there are few cluster rows."""
-        rows = self.problem.separate_cluster_cuts(bound.values, LARGEST_K, NEW_ROWS, LEAST_VIOLATION)
+    def violated(self, bound: Bound, with_zero_half: bool) -> list[int]:
+        """Find cuts that the fractional solution violates; zero-half cuts also where there are few cluster cuts."""
+        cuts = self.problem.separate_cluster_cuts(bound.values, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
         is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
-        if is_fractional and (with_halves or len(rows) < 5):
-            rows += self.problem.separate_zero_half_cuts(
-                bound.values, self.relaxation.rows, NEW_HALVES, 2 * LEAST_VIOLATION
+        if is_fractional and (with_zero_half or len(cuts) < 5):
+            cuts += self.problem.separate_zero_half_cuts(
+                bound.values, self.relaxation.cuts, NEW_ZERO_HALF_CUTS, 2 * LEAST_VIOLATION
             )
-        return rows
+        return cuts
 
     def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
-        """Hand all networks of a branch to the collection, unless that takes too many steps; keep fewer open."""
+        """Hand all networks of a branch to the collection, unless that takes too many steps; leave fewer open."""
         gap = self.collection.best() - bound.lower
         if gap > WIDE_GAP * (self.collection.limit() - self.collection.best()):
-            return self.walk_in_stages(bound, is_open), is_open
-        if self.walk(bound, is_open, STEPS_BEFORE_SPREADING) or self.is_stopped:
+            return self.list_in_stages(bound, is_open), is_open
+        if self.list_networks(bound, is_open, STEPS_BEFORE_SPREADING) or self.is_stopped:
             return not self.is_stopped, is_open
         if is_open.sum() <= MOST_SPREAD:
             bound, is_open = self.spread(bound, is_open)
-        return self.walk(bound, is_open, None) if gap < CLOSED else self.walk_in_stages(bound, is_open), is_open
+        is_closed = gap < CLOSED
+        return (self.list_networks(bound, is_open, None) if is_closed else self.list_in_stages(bound, is_open)), is_open
 
-    def walk_in_stages(self, bound: Bound, is_open: Flags) -> bool:
-        """Enumerate depth first with more and more steps, as long as the next stage may be expected to finish."""
+    def list_in_stages(self, bound: Bound, is_open: Flags) -> bool:
+        """List depth first with more and more steps, as long as the next try may be expected to finish."""
         max_steps: int | None = FIRST_STEPS
-        while not self.walk(bound, is_open, max_steps):
-            if self.is_stopped or max_steps is None or self.share_walked * STAGE < 1.0:
+        while not self.list_networks(bound, is_open, max_steps):
+            if self.is_stopped or max_steps is None or self.share_listed * STAGE < 1.0:
                 return False
             max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
         return True
@@ -295,15 +295,15 @@ class Exploration:
         return True
 
     def spread(self, bound: Bound, is_open: Flags) -> tuple[Bound, Flags]:
-        """Drop more candidates with multipliers of another kind; give those of the last that cost no bound."""
+        """Drop more candidates with dual values of another kind; return the last that cost no bound."""
         last, n_rounds = bound, 0
         share, n_idle = FIRST_SHARE, 0
-        while n_rounds < SPREAD_ROUNDS and n_idle < 3 and self.asked("relaxation", self.share_done):
+        while n_rounds < SPREAD_ROUNDS and n_idle < 3 and self.report("relaxation", self.share_done):
             self.relaxation.restrict(is_open)
             other = self.relaxation.solve_spread(share)
             limit, before = self.collection.limit(), int(is_open.sum())
             is_open = is_open & other.within(limit)
-            self.relaxation.add(self.violated(other, with_halves=True))
+            self.relaxation.add(self.violated(other, with_zero_half=True))
             self.relaxation.drop_idle()
             n_rounds += 1
             n_idle = n_idle + 1 if is_open.sum() > 0.98 * before else 0
@@ -313,89 +313,97 @@ class Exploration:
             share = min(MOST_SHARE, share * (0.5 if other.lower < last.lower - 0.3 * width else 1.5))
         return last, is_open
 
-    def walk(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
-        """Enumerate depth first; tell whether that was done within the steps, and not stopped.
+    def list_networks(self, bound: Bound, is_open: Flags, max_steps: int | None) -> bool:
+        """List depth first; return whether that was done within the steps, and not stopped.
 
-        Without a cap, where walks are cut or this one is long, it is not done but left to `walks_left`.
+        Without a cap, where listings are split or this one is long, it is not done but left to `listings_left`.
         """
-        whole = Branch(is_open, bound.lower - bound.margin, bound.rows, 1.0)
-        plan = Walk(bound.multipliers, self.collection.limit(), 0, 0)
-        if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_WALK:
-            self.walks_left = [replace(whole, walk=replace(plan, n_expected=self.n_expected))]
+        whole = Branch(is_open, bound.lower - bound.margin, bound.cuts, 1.0)
+        plan = Listing(bound.dual_values, self.collection.limit(), 0, 0)
+        if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_LISTING:
+            self.listings_left = [replace(whole, listing=replace(plan, n_expected=self.n_expected))]
             return True
-        if max_steps is None and self.cuts_walks:
-            self.walks_left = self.cut_walk(whole, plan)
+        n_tasks = self.count_tasks(self.n_expected / OVERESTIMATE)
+        if max_steps is None and n_tasks > 1:
+            self.listings_left = self.split_listing(whole, plan, n_tasks)
             return True
-        return self.walk_pieces(whole, plan, max_steps)
+        return self.list_range(whole, plan, max_steps)
 
-    def walk_next_stage(self, branch: Branch, walk: Walk) -> list[Branch]:
-        """Enumerate up to a cost at which few steps are enough, or all that is left; return what remains to be done."""
-        if walk.above >= self.collection.limit():
+    def list_next_stage(self, branch: Branch, listing: Listing) -> list[Branch]:
+        """List up to a cost at which few steps are enough, or all that is left; return what remains to be done."""
+        if listing.above >= self.collection.limit():
             return []
-        up_to, n_steps = self.next_stage(walk)
+        up_to, n_steps = self.next_stage(listing)
         is_last = up_to == math.inf
         if not is_last and 2 * n_steps <= MOST_STEPS:  # little is lost if it takes longer than expected
             before = self.statistics.n_steps
-            if self.walk_pieces(branch, replace(walk, up_to=up_to), int(2 * n_steps)):
-                return [self.after_stage(branch, walk, up_to, self.statistics.n_steps - before)]
-            return [replace(branch, walk=self.after_giving_up(walk))]
-        band = replace(walk, up_to=min(up_to, walk.up_to), n_expected=0.0)
-        rest = [] if is_last else [self.after_stage(branch, walk, up_to, n_steps)]
-        if self.cuts_walks and walk.n_expected > 0:
+            if self.list_range(branch, replace(listing, up_to=up_to), int(2 * n_steps)):
+                return [self.after_stage(branch, listing, up_to, self.statistics.n_steps - before)]
+            return [replace(branch, listing=self.after_giving_up(listing))]
+        band = replace(listing, up_to=min(up_to, listing.up_to), n_expected=0.0)
+        rest = [] if is_last else [self.after_stage(branch, listing, up_to, n_steps)]
+        n_tasks = self.count_tasks(listing.n_expected)
+        if listing.n_expected > 0 and n_tasks > 1:
             share = branch.share - math.fsum(other.share for other in rest)
-            return rest + [replace(part, share=part.share * share) for part in self.cut_walk(branch, band)]
-        return rest if self.walk_pieces(branch, band) else []
+            return rest + [
+                replace(task, share=task.share * share) for task in self.split_listing(branch, band, n_tasks)
+            ]
+        return rest if self.list_range(branch, band) else []
 
-    def next_stage(self, walk: Walk) -> tuple[float, float]:
-        """Return up to which cost the next stage of a walk goes, infinite for the last, and how many steps it may take.
+    def next_stage(self, listing: Listing) -> tuple[float, float]:
+        """Return up to which cost the next stage goes, infinite for the last, and how many steps it may take.
 
         The steps are taken to grow exponentially with the cost, from those of the last stage to those of the whole.
         """
-        most = STAGE_SHARE * walk.n_expected
+        most = STAGE_SHARE * listing.n_expected
         best = self.collection.best()
-        if walk.n_expected == 0.0 or 4.0 * walk.n_steps > most:
-            return math.inf, walk.n_expected
-        if walk.n_steps == 0.0:  # all that ties with the best
+        if listing.n_expected == 0.0 or 4.0 * listing.n_steps > most:
+            return math.inf, listing.n_expected
+        if listing.n_steps == 0.0:  # all that ties with the best
             return best + self.asked_for.tolerance, most
-        n_steps = min(max(STAGE_GROWTH * walk.n_steps, FIRST_STEPS), most)
-        grown = math.log(n_steps / walk.n_steps) / math.log(walk.n_expected / walk.n_steps)
-        up_to = walk.above + grown * (min(walk.limit, self.collection.limit()) - walk.above)
-        return (up_to if up_to > walk.above else math.inf), n_steps
+        n_steps = min(max(STAGE_GROWTH * listing.n_steps, FIRST_STEPS), most)
+        grown = math.log(n_steps / listing.n_steps) / math.log(listing.n_expected / listing.n_steps)
+        up_to = listing.above + grown * (min(listing.limit, self.collection.limit()) - listing.above)
+        return (up_to if up_to > listing.above else math.inf), n_steps
 
-    def after_giving_up(self, walk: Walk) -> Walk:
-        """Return a long walk whose next stage goes half as far, or to the end where that was tried a few times."""
-        if walk.n_steps == 0.0 or walk.n_expected > MOST_EXPECTED:
-            return replace(walk, n_steps=walk.n_expected)
-        return replace(walk, n_expected=walk.n_expected**2 / walk.n_steps)  # twice the growth
+    def after_giving_up(self, listing: Listing) -> Listing:
+        """Return a long listing whose next stage goes half as far, or to the end where that was tried a few times."""
+        if listing.n_steps == 0.0 or listing.n_expected > MOST_EXPECTED:
+            return replace(listing, n_steps=listing.n_expected)
+        return replace(listing, n_expected=listing.n_expected**2 / listing.n_steps)  # twice the growth
 
-    def after_stage(self, branch: Branch, walk: Walk, up_to: float, n_steps: float) -> Branch:
-        """Return what is left of a long walk when all is listed up to a cost, which took so many steps."""
-        n_steps, n_expected = max(n_steps, 1.0), walk.n_expected
-        if walk.n_steps > 0.0:  # the steps grow on as they did last, or a little less
-            growth = max(0.0, math.log(n_steps / walk.n_steps)) / (up_to - walk.above)
-            farther = min(walk.limit, self.collection.limit()) - up_to
+    def after_stage(self, branch: Branch, listing: Listing, up_to: float, n_steps: float) -> Branch:
+        """Return what is left of a long listing when all is listed up to a cost, which took `n_steps`."""
+        n_steps, n_expected = max(n_steps, 1.0), listing.n_expected
+        if listing.n_steps > 0.0:  # the steps grow on as they did last, or a little less
+            growth = max(0.0, math.log(n_steps / listing.n_steps)) / (up_to - listing.above)
+            farther = min(listing.limit, self.collection.limit()) - up_to
             n_expected = max(n_steps, n_steps * math.exp(min(growth * farther, 50.0)) / (2.0 * OVERESTIMATE))
-        left = replace(walk, above=up_to, n_steps=n_steps, n_expected=n_expected)
-        return replace(branch, lower=max(branch.lower, up_to), share=branch.share * (1.0 - STAGE_SHARE), walk=left)
+        left = replace(listing, above=up_to, n_steps=n_steps, n_expected=n_expected)
+        return replace(branch, lower=max(branch.lower, up_to), share=branch.share * (1.0 - STAGE_SHARE), listing=left)
 
-    def cut_walk(self, branch: Branch, plan: Walk) -> list[Branch]:
-        """Return the parts of a walk, as branches."""
+    def count_tasks(self, n_expected: float) -> int:
+        """Return into how many tasks to split a listing of `n_expected` steps, whether or not they are stored."""
+        return LISTING_TASKS if self.splits_listings else math.ceil(min(n_expected / STEPS_PER_TASK, LISTING_TASKS))
+
+    def split_listing(self, branch: Branch, plan: Listing, n_tasks: int) -> list[Branch]:
+        """Return the ranges of a listing, as branches."""
         by_class = self.asked_for.unit == "classes"
-        n_pieces = self.problem.count_tasks(
-            self.collection, branch.rows, plan.multipliers, branch.is_open, self.rank, by_class, plan.limit
+        n_ranges = self.problem.count_tasks(
+            self.collection, branch.cuts, plan.dual_values, branch.is_open, self.rank, by_class, plan.limit
         )
-        cuts = np.unique(np.linspace(0, n_pieces, min(n_pieces, WALK_PARTS) + 1).astype(int)).tolist()
+        ends = np.unique(np.linspace(0, n_ranges, min(n_ranges, n_tasks) + 1).astype(int)).tolist()
         return [
-            replace(branch, share=(last - first) / n_pieces, walk=replace(plan, first=first, last=last))
-            for first, last in itertools.pairwise(cuts)
+            replace(branch, share=(last - first) / n_ranges, listing=replace(plan, first=first, last=last))
+            for first, last in itertools.pairwise(ends)
         ]
 
-    def walk_pieces(self, branch: Branch, plan: Walk, max_steps: int | None = None) -> bool:
-        """Enumerate some pieces of a walk, or all where none are named."""
+    def list_range(self, branch: Branch, plan: Listing, max_steps: int | None = None) -> bool:
+        """List the networks of a range, or of the whole listing where none is named."""
         result = self.problem.search_depth_first(
             self.collection,
-            branch.rows,
-            plan.multipliers,
+            branch.cuts,
+            plan.dual_values,
             branch.is_open,
             self.rank,
             self.asked_for.unit == "classes",
@@ -403,21 +411,23 @@ class Exploration:
             max_steps,
             plan.first,
             plan.last or None,
-            self.asked_for.n_threads,
-            lambda progress: self.watch("enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)),
+            self.asked_for.run.n_threads,
+            lambda progress: self.asked_for.run(
+                "enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)
+            ),
             plan.above,
             plan.up_to,
         )
         if result is None:
             self.is_stopped = True
             return False
-        is_complete, n_steps, self.share_walked = result
+        is_complete, n_steps, self.share_listed = result
         self.statistics.n_steps += n_steps
-        self.n_expected = n_steps / max(self.share_walked, 1.0 / MOST_PIECES)
+        self.n_expected = n_steps / max(self.share_listed, 1.0 / MOST_RANGES)
         return is_complete
 
     def rounded_order(self, values: Floats) -> Positions:
-        """Give an order in which the fractional solution's parents mostly come first."""
+        """Return an order in which the fractional solution's parents mostly come first."""
         weights = np.zeros((self.n, self.n))  # weights[v, p]: value of candidates of v that hold p
         used = np.flatnonzero(values > POSITIVE)
         bits = self.splitter.parent_bits(self.masks[used])

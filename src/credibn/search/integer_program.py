@@ -8,8 +8,6 @@ from credibn.search.distribution import hand_out
 from credibn.search.exploration import Exploration
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
-__all__ = ["IntegerProgram"]
-
 
 class IntegerProgram:
     """Closes the gap between a relaxation and the best network, then lists what is left."""
@@ -24,13 +22,13 @@ class IntegerProgram:
     def search(self, problem: SearchProblem) -> Found:
         """Find everything wanted."""
         collection = new_collection(problem)
-        run = Exploration(problem, collection, cuts_walks=not problem.bench.is_embedded)
-        problem.follow(lambda: tally_of(problem, collection, run.lowest_cost))
+        search = Exploration(problem, collection, splits_listings=problem.run.executor is not None)
+        problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
         checkpoints = Checkpoints(problem, collection)
-        kept = checkpoints.restore()
-        branches = run.begin() if kept is None else run.restore(kept)
-        if problem.bench.has_executor:
-            unexplored = hand_out(run, branches, checkpoints)
+        state = checkpoints.restore()
+        branches = search.begin() if state is None else search.restore(state)
+        if problem.run.executor is not None:
+            unexplored = hand_out(search, branches, checkpoints)
         else:
-            unexplored = run.explore(branches, checkpoints)
-        return found_in(problem, collection, unexplored, asdict(run.statistics))
+            unexplored = search.explore(branches, checkpoints)
+        return found_in(problem, collection, unexplored, asdict(search.statistics))

@@ -8,8 +8,6 @@ from credibn._run.memory import usable_bytes
 from credibn.errors import Option, Phrase
 from credibn.search.problem import EngineEstimate, SearchProblem
 
-__all__ = ["allowed_bytes", "within_memory"]
-
 _TABLE_SHARE = 0.875
 """The most that an engine's own tables may take of what is allowed: what it finds needs room too."""
 _RESULT_SHARE = 0.5
@@ -28,7 +26,7 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
 
 
 def allowed_bytes(problem: SearchProblem, taken: int = 0) -> int | None:
-    """Return how much the networks found may take where so much is taken otherwise."""
+    """Return how many bytes the networks found may take where `taken` are in use."""
     by_machine = _RESULT_SHARE * (usable_bytes() - taken)
     allowed = min((problem.max_bytes or math.inf) - taken, by_machine)
     return None if math.isinf(allowed) else max(1, int(allowed))

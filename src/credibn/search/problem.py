@@ -19,7 +19,7 @@ again with compensation
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -29,42 +29,15 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.version import version
-from credibn._run import Workbench
-from credibn._run.tally import Tally, Unit
+from credibn._run import Run
+from credibn._run.tally import Unit
 from credibn.errors import Option, OptionError, Phrase, TooLargeError
 from credibn.scores import ScoreTable
-
-__all__ = [
-    "Engine",
-    "EngineEstimate",
-    "Found",
-    "SearchProblem",
-    "choose_unit",
-    "exact_scores",
-    "make_problem",
-    "tolerance_of",
-]
 
 _LEAST_TOLERANCE = 1e-12
 _EPSILON_ROUNDING = 1e-14
 """An epsilon may have been computed in another way, as a logarithm of the Bayes factor; pruning allows for more."""
 _MOST_VARIABLES = 255
-
-
-def _go_on(stage: str, fraction: float) -> bool:
-    return True
-
-
-def _without_end() -> float | None:
-    return None
-
-
-def _unwatched() -> None:
-    pass
-
-
-def _unheard(count: Callable[[], Tally]) -> None:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +58,10 @@ class SearchProblem:
     unit : {"classes", "networks"}
         What a row of the answer stands for.
     max_rows, max_networks, max_bytes : int, optional
-        Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows are
-        kept, at least enough to fill it, with everything that ties with the last of them.
-    n_threads : int
-    watch : callable
-        Called a few times per second with the name of the stage and the fraction done; returns whether to go on.
-    follow : callable
-        Told by an engine how to count what it has found so far; it is counted only where someone looks.
-    seconds_left : callable
-        Returns the seconds that are left, or None without a time limit.
-    end_time : callable
-        Called where a worker has stopped at its own deadline, which the watch may not have seen pass.
-    bench : Workbench
-        Where parts of the search are done and kept, by engines that can cut it.
+        Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows
+        stay, at least enough to fill it, with everything that ties with the last of them.
+    run : Run
+        Follows the search, says when to stop, and does its tasks; no part of what is asked.
     """
 
     names: tuple[str, ...]
@@ -110,16 +74,11 @@ class SearchProblem:
     max_rows: int | None = None
     max_networks: int | None = None
     max_bytes: int | None = None
-    n_threads: int = 1
-    watch: Callable[[str, float], bool] = _go_on
-    follow: Callable[[Callable[[], Tally]], None] = _unheard
-    seconds_left: Callable[[], float | None] = _without_end
-    end_time: Callable[[], None] = _unwatched
-    bench: Workbench = field(default_factory=Workbench)
+    run: Run = field(default_factory=Run)
 
     @cached_property
-    def question(self) -> str:
-        """All that the answer depends on, for what is kept of it."""
+    def key(self) -> str:
+        """The cache key: all that the answer depends on."""
         content = hashlib.sha256()
         for array in (self.offsets, self.costs, self.masks):
             content.update(np.ascontiguousarray(array).tobytes())
@@ -152,9 +111,9 @@ class Found:
     best_cost : float
         The cheapest network known; infinite when none is.
     is_cut : bool
-        A quota struck: only the best rows are here, and all that tie with the last of them.
+        A quota was reached: only the best rows are here, and all that tie with the last of them.
     stopped : bool
-        The watch said stop.
+        The run was stopped.
     unexplored_bound : float
         No network that costs less is missing; infinite unless the search stopped early. Where rows were cut, none is
         missing that costs less than the last row.
@@ -221,13 +180,7 @@ class Engine(Protocol):
 
 
 def tolerance_of(table: ScoreTable) -> float:
-    """Return the difference below which two network scores count as equal; see the top of this module.
-
-    Examples
-    --------
-    >>> tolerance_of(ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])) == 2**-38
-    True
-    """
+    """Return the difference below which two network scores count as equal; see the top of this module."""
     if table.tolerance is not None:
         return max(_LEAST_TOLERANCE, table.tolerance)
     scale = math.fsum(np.abs(table.scores[table.offsets[:-1]]))
@@ -247,19 +200,6 @@ def choose_unit(table: ScoreTable, unit: str = "auto", score_equivalent: bool | 
     unit : {"auto", "classes", "networks"}
     score_equivalent : bool, optional
         For a table of unknown origin only: the caller vouches that equivalent networks score the same.
-
-    Raises
-    ------
-    OptionError
-        When classes are asked for that are not credible as a whole, or an assertion contradicts the table.
-
-    Examples
-    --------
-    >>> candidates = [[(-3.0, []), (-2.0, [1])], [(-2.0, []), (-1.0, [0])]]
-    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates, {"score_equivalent": True}))
-    'classes'
-    >>> choose_unit(ScoreTable.from_candidates(["a", "b"], candidates))
-    'networks'
     """
     if unit not in ("auto", "classes", "networks"):
         raise OptionError.refusing("unit", unit, "choose 'auto', 'classes' or 'networks'")
@@ -336,28 +276,9 @@ def make_problem(
     max_rows: int | None = None,
     max_networks: int | None = None,
     max_bytes: int | None = None,
-    n_threads: int = 1,
-    watch: Callable[[str, float], bool] = _go_on,
-    seconds_left: Callable[[], float | None] = _without_end,
-    end_time: Callable[[], None] = _unwatched,
-    bench: Workbench | None = None,
-    follow: Callable[[Callable[[], Tally]], None] = _unheard,
+    run: Run | None = None,
 ) -> SearchProblem:
-    """Return the search problem of a score table.
-
-    Raises
-    ------
-    OptionError
-        When the table was pruned for a smaller epsilon, so that credible networks may be missing from it.
-    TooLargeError
-        When it has more than 255 variables.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
-    >>> make_problem(table, epsilon=0.0, unit="networks").costs
-    array([2., 3., 2.])
-    """
+    """Return the search problem of a score table."""
     if table.n_variables > _MOST_VARIABLES:
         raise TooLargeError(
             f"the scores are of {table.n_variables} variables; at most {_MOST_VARIABLES} can be searched, constant "
@@ -385,12 +306,7 @@ def make_problem(
         max_rows=_quota(max_rows),
         max_networks=_quota(max_networks),
         max_bytes=_quota(max_bytes),
-        n_threads=n_threads,
-        watch=watch,
-        follow=follow,
-        seconds_left=seconds_left,
-        end_time=end_time,
-        bench=Workbench() if bench is None else bench,
+        run=Run() if run is None else run,
     )
 
 
@@ -404,12 +320,6 @@ def exact_scores(table: ScoreTable, choices: NDArray[np.uint32], n_threads: int 
 
     The error of each addition is found exactly and carried along, so the result is the true sum but for a rounding at
     the end, as from `math.fsum`.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_candidates(["a", "b"], [[(-3.0, []), (-2.0, [1])], [(-2.0, [])]])
-    >>> exact_scores(table, np.array([[0, 0], [1, 0]], dtype=np.uint32))
-    array([-4., -5.])
     """
     rows = np.ascontiguousarray(choices, dtype=np.uint32)
     return _core.network_scores(table.offsets, table.scores, rows, n_threads)

@@ -1,9 +1,9 @@
-"""The linear relaxation of the search: candidates as columns, valid rows found on demand, multipliers out.
+"""The linear relaxation of the search: candidates as columns, cuts found on demand, dual values out.
 
-One column x(i, P) for each candidate, one equation per node (it takes one parent set), and the cluster rows and
-half rows (``cpp/cuts/cluster_cuts.hpp``) that the compiled core separates. Candidates become columns only when their
-reduced cost asks for it (column generation). The solver's multipliers are handed to the core, which recomputes
-every bound from them over all candidates: no result rests on the solver's tolerances.
+One column x(i, P) for each candidate, one equation per node (it takes one parent set), and the cluster cuts and
+zero-half cuts (``cpp/cluster_rows.hpp``) that the compiled core separates. Candidates become columns only when their
+reduced cost asks for it (column generation). The solver's dual values are handed to the core, which recomputes every
+bound from them over all candidates: no result rests on the solver's tolerances.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,37 +15,35 @@ from numpy.typing import NDArray
 
 from credibn import _core
 
-__all__ = ["Bound", "Relaxation"]
-
 Flags = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 FIRST_COLUMNS = 20
-"""So many of each node's cheapest candidates are columns from the start."""
+"""How many of each node's cheapest candidates are columns from the start."""
 NEW_COLUMNS = 10
-"""So many columns a node may get at once."""
+"""How many columns a node may get at once."""
 PRICING_ROUNDS = 20
 MOST_ITERATIONS = 20_000
-"""Of the simplex method: any multipliers give a bound, so a solver that gets lost is cut short."""
+"""Of the simplex method: any dual values give a bound, so a solver that gets lost is stopped."""
 ITERATIONS_PER_LOOK = 100
-"""The solver cannot be asked to stop, so it is given few iterations at a time, and goes on from the basis it has."""
+"""The solver cannot be told to stop, so it gets few iterations at a time, and resumes from the basis it has."""
 TRIAL_ITERATIONS = 100
 """Where a solution is only compared with others."""
 IDLE_SOLUTIONS = 3
-"""A row leaves when its multiplier was 0 in so many solutions in a row."""
+"""A cut leaves when its dual value was 0 in this many solutions in succession."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What multipliers of some rows prove over the open candidates.
+    """What the dual values of some cuts prove over the open candidates.
 
     Every network costs at least `lower`, and at least ``lower + reduced[c]`` if it takes candidate c, both up to
     `margin`, which covers rounding. `values` is the fractional solution.
     """
 
-    rows: Positions
-    multipliers: Floats
+    cuts: Positions
+    dual_values: Floats
     lower: float
     margin: float
     reduced: Floats
@@ -57,16 +55,9 @@ class Bound:
 
 
 class Relaxation:
-    """A linear program over candidates and rows that come and go.
+    """A linear program over candidates and cuts that come and go; the core's problem has the pool of all cuts.
 
-    Parameters
-    ----------
-    problem : SearchProblem
-        The candidates, and the pool of rows found so far.
-    offsets, costs : ndarray
-        As in a score table, with costs.
-    goes_on : callable
-        Asked now and then; once it says no, programs are left half solved, which makes bounds weaker but not wrong.
+    Once `should_continue` returns False, programs are left half solved, which makes bounds weaker but not wrong.
     """
 
     def __init__(
@@ -74,10 +65,10 @@ class Relaxation:
         problem: "_core.SearchProblem",
         offsets: Positions,
         costs: Floats,
-        goes_on: Callable[[], bool] = lambda: True,
+        should_continue: Callable[[], bool] = lambda: True,
     ) -> None:
         self._problem = problem
-        self._goes_on = goes_on
+        self._should_continue = should_continue
         self._offsets = offsets
         self._n, self._size = len(offsets) - 1, len(costs)
         self._nodes = np.repeat(np.arange(self._n), np.diff(offsets))
@@ -85,7 +76,7 @@ class Relaxation:
         self._costs = costs - floors[self._nodes]
         self._floor = float(floors.sum())
         self._open = np.ones(self._size, dtype=np.uint8)
-        self._rows: list[int] = []
+        self._cuts: list[int] = []
         self._idle: list[int] = []
         from pyscipopt import LP  # takes a while: only for those who need it
         from pyscipopt.scip import PY_SCIP_LPPARAM
@@ -108,34 +99,34 @@ class Relaxation:
         self._add_columns(np.flatnonzero(within_node < FIRST_COLUMNS))
 
     @property
-    def rows(self) -> Positions:
-        """The rows in the program, as numbers in the pool."""
-        return np.array(self._rows, dtype=np.int64)
+    def cuts(self) -> Positions:
+        """The cuts in the program, as numbers in the pool."""
+        return np.array(self._cuts, dtype=np.int64)
 
-    def add(self, rows: Iterable[int]) -> int:
-        """Put rows of the pool into the program, each once; return how many are new."""
-        present = set(self._rows)
-        new = [row for row in dict.fromkeys(rows) if row not in present]
+    def add(self, cuts: Iterable[int]) -> int:
+        """Put cuts of the pool into the program, each once; return how many are new."""
+        present = set(self._cuts)
+        new = [cut for cut in dict.fromkeys(cuts) if cut not in present]
         if new:
-            at_row, at_column, values, sides = self._problem.entries(np.array(new, dtype=np.int64), self._positions)
+            at_cut, at_column, values, sides = self._problem.entries(np.array(new, dtype=np.int64), self._positions)
             entries: list[list[tuple[int, float]]] = [[] for _ in new]
-            for r, c, value in zip(at_row.tolist(), at_column.tolist(), values.tolist(), strict=True):
+            for r, c, value in zip(at_cut.tolist(), at_column.tolist(), values.tolist(), strict=True):
                 entries[r].append((c, value))
             self._lp.addRows(entries, lhss=sides.tolist(), rhss=[self._infinity] * len(new))
-            self._rows += new
+            self._cuts += new
             self._idle += [0] * len(new)
         return len(new)
 
     def drop_idle(self) -> None:
-        """Take out the rows that have not mattered for some time."""
-        end = len(self._rows)
-        while end > 0:  # runs of idle rows, from the last
+        """Take out the cuts that have not mattered for some time."""
+        end = len(self._cuts)
+        while end > 0:  # runs of idle cuts, from the last
             start = end
             while start > 0 and self._idle[start - 1] >= IDLE_SOLUTIONS:
                 start -= 1
             if start < end:
                 self._lp.delRows(self._n + start, self._n + end - 1)
-                del self._rows[start:end], self._idle[start:end]
+                del self._cuts[start:end], self._idle[start:end]
             end = start - 1
 
     def restrict(self, is_open: Flags) -> None:
@@ -148,15 +139,15 @@ class Relaxation:
 
     @contextmanager
     def trying_out(self) -> Iterator[Callable[[Flags], float]]:
-        """Give a function that tells what bound some open candidates would have, roughly, as the solver states it.
+        """Yield a function that returns the bound of some open candidates, roughly, as the solver states it.
 
-        It takes the columns and rows that are there, starts from the solution at hand, and makes few iterations.
+        It takes the columns and cuts that are there, starts from the solution at hand, and makes few iterations.
         Afterwards all is as before.
         """
         is_open, basis = self._open, self._lp.getBase()
 
         def bound_of(candidates: Flags) -> float:
-            if not self._goes_on():
+            if not self._should_continue():
                 return -np.inf
             self.restrict(candidates)
             self._lp.setBase(*basis)
@@ -173,7 +164,7 @@ class Relaxation:
     def solve_spread(self, share: float) -> Bound:
         """Solve with at least `share` of each node's total spread evenly over its open candidates.
 
-        Of all multipliers with almost the best bound, this finds some that make reduced costs large altogether: the
+        Of all dual values with almost the best bound, this finds some that make reduced costs large altogether: the
         dual objective is then ``lower`` plus the reduced costs, weighted with what their candidates must have. The
         plain solution is a corner, with many reduced costs of 0.
         """
@@ -189,23 +180,23 @@ class Relaxation:
         return bound
 
     def solve(self) -> Bound:
-        """Solve, adding columns until none is missing, and let the core recompute the bound from the multipliers."""
+        """Solve, adding columns until none is missing, and let the core recompute the bound from the dual values."""
         for _ in range(PRICING_ROUNDS):
             if not self._is_solved(dual=True):
                 self._is_solved(dual=False)  # the primal simplex method may find the way out
-            multipliers = np.maximum(np.array(self._lp.getDual())[self._n :], 0.0)
-            used = multipliers > 0
-            rows, prices = self.rows[used], multipliers[used]
-            lower, margin, reduced = self._problem.bound(rows, prices, self._open)
+            dual_values = np.maximum(np.array(self._lp.getDual())[self._n :], 0.0)
+            used = dual_values > 0
+            cuts, prices = self.cuts[used], dual_values[used]
+            lower, margin, reduced = self._problem.bound(cuts, prices, self._open)
             missing = self._missing(reduced)
-            if not len(missing) or not np.isfinite(lower) or not self._goes_on():
+            if not len(missing) or not np.isfinite(lower) or not self._should_continue():
                 break
             self._add_columns(missing)
         primal = np.array(self._lp.getPrimal())
         values = np.zeros(self._size + self._n)
         values[self._positions[: len(primal)]] = primal
         self._idle = [0 if is_used else idle + 1 for is_used, idle in zip(used.tolist(), self._idle, strict=True)]
-        return Bound(rows, prices, lower, margin, reduced, values[: self._size])
+        return Bound(cuts, prices, lower, margin, reduced, values[: self._size])
 
     def _is_solved(self, dual: bool) -> bool:
         """Iterate until the solution is optimal, the solver is lost, or it is time to stop."""
@@ -217,11 +208,11 @@ class Relaxation:
                 return True
             n_done = self._lp.getNIterations()
             left -= n_done
-            if n_done == 0 or left <= 0 or not self._goes_on():
+            if n_done == 0 or left <= 0 or not self._should_continue():
                 return False
 
     def _missing(self, reduced: Floats) -> Positions:
-        """Give candidates without a column that are cheaper than all those of their node that have one."""
+        """Return candidates without a column that are cheaper than all those of their node that have one."""
         cheapest = np.full(self._n, np.inf)
         present = np.flatnonzero(self._has_column)
         np.minimum.at(cheapest, self._nodes[present], reduced[present])
@@ -235,9 +226,9 @@ class Relaxation:
         if not len(positions):
             return
         entries = [[(v, 1.0)] for v in self._nodes[positions].tolist()]
-        if self._rows:
-            at_row, at_column, values, _ = self._problem.entries(self.rows, positions)
-            for r, c, value in zip(at_row.tolist(), at_column.tolist(), values.tolist(), strict=True):
+        if self._cuts:
+            at_cut, at_column, values, _ = self._problem.entries(self.cuts, positions)
+            for r, c, value in zip(at_cut.tolist(), at_column.tolist(), values.tolist(), strict=True):
                 entries[c].append((self._n + r, value))
         self._lp.addCols(
             entries,
