@@ -363,7 +363,7 @@ def test_memory_limit(engine, tied, monkeypatch):
     ):
         learn(tied, engine="out_of_memory")
     with pytest.raises(
-        TooLargeError, match=r"needs about 384 bytes, above the memory limit of 1 byte; raise memory_limit"
+        TooLargeError, match=r"needs about 512 bytes, above the memory limit of 1 byte; raise memory_limit"
     ):
         learn(tied, engine=engine, memory_limit=1)
     assert learn(tied, engine=engine, memory_limit="4G").complete
