@@ -1,6 +1,6 @@
 // Lists all networks below a cost with the exact bounds of SubsetBounds.
 //
-// A network has one decomposition into layers: its sources, the sources of what is left, and so on; each node of a
+// A network has one decomposition into layers: its sources, the sources of the rest, and so on; each node of a
 // layer has a parent in the layer before. Layers are chosen from the sources on. With S placed, choosing a layer L
 // costs at least the chosen parent sets plus completion(S + L), which only grows with L, so a subset is rejected as
 // soon as it is too expensive. A node that is left out of the layer must have a parent outside S (else it would belong
@@ -228,7 +228,7 @@ class SubsetSearch {
     double unexplored = std::numeric_limits<double>::infinity();
     try {
       tasks = split(*workers[0], 64 * n_threads, watch);
-      // The least bound first: if the search is stopped, the bound on what is left has risen.
+      // The least bound first: if the search is stopped, the bound on the rest has risen.
       std::stable_sort(tasks.begin(), tasks.end(),
                        [&](const Task& a, const Task& b) { return least_of(a) < least_of(b); });
       is_done.assign(tasks.size(), 0);

@@ -103,7 +103,7 @@ class Store:
             self._write_if_due(results)
 
     def end_stage(self, results: "_Results") -> None:
-        """Write what is left of a stage, or remember it until the first write."""
+        """Write the rest of a stage, or remember it until the first write."""
         if results.by_task:
             self._done.append(results)
         self._write_if_due()

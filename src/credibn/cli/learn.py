@@ -151,7 +151,7 @@ def _search(
 
 
 def _seconds_to_search(time_limit: float | None, started: float, out: Path | None) -> float | None:
-    """Return what is left of the time limit: reading is part of it, and so is writing the files."""
+    """Return the rest of the time limit: reading is part of it, and so is writing the files."""
     left = time_left(time_limit, started)
     if left is None or time_limit is None or out is None:
         return left
@@ -259,7 +259,7 @@ def _how_it_went(found: CredibleSet, reading: float, started: float) -> dict[str
 def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
     """Write the result and its summary; tell whether both are there.
 
-    What differs from run to run is in neither: they have the same bytes for the same question. A result that cannot be
+    What differs from run to run is in neither: the same call gives the same bytes. A result that cannot be
     written where it was asked for is written to the current folder.
     """
     more = {

@@ -332,7 +332,7 @@ class LimitFlags(ThreadFlags):
 
 
 def time_left(time_limit: float | None, started: float) -> float | None:
-    """Return what is left of ``--time-limit``: the time for reading is part of it."""
+    """Return the rest of ``--time-limit``: the time for reading is part of it."""
     return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 1e-9)
 
 

@@ -1,7 +1,7 @@
 """Read a table of any common kind into a `Dataset`.
 
 The table becomes one DuckDB query, DuckDB reduces it to distinct rows with counts out of core, and states,
-cut points and codes are worked out on the distinct rows. Cost: one scan of the table, memory for its
+bin edges and codes are worked out on the distinct rows. Cost: one scan of the table, memory for its
 distinct rows.
 """
 
@@ -69,8 +69,8 @@ def read_data(
         null, NULL and ? in text files, and none elsewhere.
     discretise : mapping of str to rule, or a rule, optional
         Cut numeric columns into intervals: ``"equal_width:3"``, ``"equal_frequency:4"``, ``"mean"``,
-        ``"median"`` or a sequence of cut points, per column; a single rule cuts all columns of fractional
-        numbers. Bins are half-open, ``[a, b)``; the cut points are kept in `Dataset.cuts`.
+        ``"median"`` or a sequence of bin edges, per column; a single rule applies to all columns of fractional
+        numbers. Bins are half-open, ``[a, b)``; `Dataset.cuts` holds the edges.
     max_states : int
         Refuse a discrete column with more distinct values, which is most often a measurement or an
         identifier.

@@ -80,7 +80,7 @@ def reading_until(deadline: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None) -> Iterator[None]:
-    """Interrupt the queries of a connection once the time is over, from another thread: a query cannot be asked."""
+    """Interrupt the queries of a connection at the deadline, from another thread: a query cannot be asked to stop."""
     if deadline is None or math.isinf(deadline):
         yield
         return

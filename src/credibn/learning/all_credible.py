@@ -106,7 +106,7 @@ def learn(
         loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
     checkpoint : path of a folder, optional
         Holds the finished work, written from time to time. After a kill or a time limit, the same call with the same
-        folder resumes and gives the same answer. Removed when the work is over.
+        folder resumes and gives the same answer. Removed when the work is finished.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a

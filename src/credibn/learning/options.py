@@ -13,7 +13,7 @@ from credibn.scores import LocalScore, SetScore
 Kind = Literal["networks", "classes"]
 """What the k best are."""
 Checkpoint = str | PathLike[str] | Store
-"""A folder; or, of callers who have more to do before the work is over, the store itself."""
+"""A folder; or, of callers who have more to do before the work is finished, the store itself."""
 
 
 def as_json(value: Any) -> Any:

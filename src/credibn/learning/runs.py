@@ -85,7 +85,7 @@ def start(
 ) -> Learning:
     """Open the source of scores for these options; the time limit counts from here.
 
-    `k_best` asks for this many networks or classes, however far they reach. `seconds` is what is left of the time
+    `k_best` asks for this many networks or classes, however far they reach. `seconds` is the rest of the time
     limit, where the caller has already used some of it.
     """
     check_engine_name(search.engine)

@@ -1,6 +1,6 @@
 """Where the search gets its score tables: from data, scored for the epsilon at hand, or from a table that is given.
 
-Both kinds answer the same three questions: the table for an epsilon, the largest epsilon there can be a table for, and
+Both kinds provide the same three things: the table for an epsilon, the largest epsilon there can be a table for, and
 whether the networks within an epsilon are all networks there are.
 """
 

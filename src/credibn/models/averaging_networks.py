@@ -145,7 +145,7 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
-            "cut points, missing values; numbers in a DataFrame are text in a CSV file): give the same path or table "
+            "bin edges, missing values; numbers in a DataFrame are text in a CSV file): give the same path or table "
             "as to learn, or pass {} to fit the parameters to this one",
             Option("allow_other_data", True),
         )

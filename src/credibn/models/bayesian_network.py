@@ -41,7 +41,7 @@ class BayesianNetwork:
     local_models : tuple of TableModel, LinearGaussian or GaussianDiscriminant
         The distribution of each variable given its parents, which are positions in `names`.
     cuts : mapping of str to tuple of float
-        Cut points of the variables that were discretised; new rows are discretised with them.
+        Bin edges of the variables that were discretised; new rows are discretised with them.
 
     Examples
     --------

@@ -87,7 +87,7 @@ class Mixture:
 
 
 def row_blocks(n_rows: int, numbers_per_row: int, numbers_at_once: int = 1 << 22) -> Iterator[slice]:
-    """Yield slices of the rows, each small enough that these numbers for each of its rows fit into memory."""
+    """Yield ranges of the rows, each small enough that these numbers for each of its rows fit into memory."""
     block = max(1, numbers_at_once // max(1, numbers_per_row))
     for start in range(0, n_rows, block):
         yield slice(start, min(start + block, n_rows))

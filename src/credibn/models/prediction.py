@@ -50,8 +50,8 @@ class AveragedModel:
 
     Each method takes rows as `read_data` takes a table (a path, a DataFrame, an array with the training order of
     columns, ...) and answers in their order. Columns are matched by name; those that are absent, and cells without a
-    value, are missing. Numbers of a discretised column are discretised with the training cut points. The options
-    ``missing_values`` and ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
+    value, are missing. Numbers of a discretised column are discretised with the bin edges of the training data. The
+    options ``missing_values`` and ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class AveragedModel:
         The share of the set's posterior weight that the classes used have.
     n_classes_used : int
     cuts : mapping of str to tuple of float
-        Cut points of the variables that were discretised.
+        Bin edges of the variables that were discretised.
 
     Examples
     --------

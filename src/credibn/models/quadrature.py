@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 def posterior_means(centres: Floats, precisions: Floats, log_factor: Callable[[slice, Floats], Floats]) -> Floats:
     """Return the mean, for each row, of the density proportional to a Gaussian times a factor.
 
-    `log_factor` takes a slice of the rows and values of shape (rows in it, points).
+    `log_factor` takes a range of the rows and values of shape (rows in it, points).
     """
     means = np.empty_like(centres)
     for rows in row_blocks(len(centres), 4 * _MAX_POINTS):

@@ -1,7 +1,7 @@
 """Branches of a search by integer programming, in a form that can be sent to other processes and stored in files.
 
 A branch names the cuts of its linear program by their numbers in a pool. Elsewhere the pool is another one, so cuts
-travel as recipes, from which the core makes them again. A cut made from a recipe is valid whatever the recipe says: no
+travel as definitions, from which the core makes them again. A cut made from a definition is valid whatever it says: no
 result rests on what was sent.
 """
 
@@ -52,13 +52,13 @@ class Branch:
 def pack(branches: Sequence[Branch], problem: "_core.SearchProblem") -> Arrays:
     """Return branches as arrays that mean the same in any process."""
     cuts = [branch.cuts for branch in branches]
-    recipes, places = problem.cut_definitions(np.concatenate([np.empty(0, dtype=np.int64), *cuts]))
+    definitions, places = problem.cut_definitions(np.concatenate([np.empty(0, dtype=np.int64), *cuts]))
     listings = [branch.listing for branch in branches]
     prices = [
         np.zeros(len(branch.cuts)) if branch.listing is None else branch.listing.dual_values for branch in branches
     ]
     return {
-        "recipes": recipes,
+        "definitions": definitions,
         "cuts": places,
         "cut_counts": np.array([len(of_branch) for of_branch in cuts], dtype=np.int64),
         "dual_values": np.concatenate([np.empty(0), *prices]),
@@ -82,7 +82,7 @@ def pack(branches: Sequence[Branch], problem: "_core.SearchProblem") -> Arrays:
 
 def unpack(arrays: Arrays, problem: "_core.SearchProblem", n_candidates: int) -> list[Branch]:
     """Return the branches again, with cuts of this problem's pool."""
-    made = np.array(problem.make_cuts(arrays["recipes"]), dtype=np.int64)
+    made = np.array(problem.make_cuts(arrays["definitions"]), dtype=np.int64)
     ends = np.cumsum(arrays["cut_counts"]).tolist()
     branches = list[Branch]()
     for at, end in enumerate(ends):

@@ -137,7 +137,7 @@ class Exploration:
         return max(self.listed_below, min((branch.lower for branch in branches), default=math.inf))
 
     def treat_next(self, branches: list[Branch]) -> bool:
-        """Replace the last branch by what is left of it; return whether that came to its end."""
+        """Replace the last branch by the rest of it; return whether nothing remains."""
         branch, is_root = branches[-1], not self.rank
         children = self.treat(branch)
         if self.is_stopped:
@@ -283,7 +283,7 @@ class Exploration:
         return True
 
     def enumerate_subsets(self, is_open: Flags) -> bool:
-        """Hand all networks to the collection by dynamic programming over what is left open, if that is affordable."""
+        """Hand all networks to the collection by dynamic programming over what is still open, if that is affordable."""
         estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
         if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:
             return False
@@ -373,7 +373,7 @@ class Exploration:
         return replace(listing, n_expected=listing.n_expected**2 / listing.n_steps)  # twice the growth
 
     def after_stage(self, branch: Branch, listing: Listing, up_to: float, n_steps: float) -> Branch:
-        """Return what is left of a long listing when all is listed up to a cost, which took `n_steps`."""
+        """Return the rest of a long listing when all is listed up to a cost, which took `n_steps`."""
         n_steps, n_expected = max(n_steps, 1.0), listing.n_expected
         if listing.n_steps > 0.0:  # the steps grow on as they did last, or a little less
             growth = max(0.0, math.log(n_steps / listing.n_steps)) / (up_to - listing.above)

@@ -10,7 +10,7 @@ from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
 
 class IntegerProgram:
-    """Closes the gap between a relaxation and the best network, then lists what is left."""
+    """Closes the gap between a relaxation and the best network, then lists the rest."""
 
     name = "integer_program"
 

@@ -419,7 +419,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         tags.target_tags.required = False
         try:
             columns = self._columns()
-        except OptionError:  # an unknown score is an error of fit, not of a question about the estimator
+        except OptionError:  # an unknown score is an error of fit, and not of asking for its tags
             return tags
         tags.input_tags.categorical = tags.input_tags.string = columns != "continuous"
         if columns == "discrete":
