@@ -8,6 +8,12 @@ _FORMULA = "=+-@\t\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
+def quoted(value: object, most: int = 60) -> str:
+    """Return a value of the data as it would be written in Python, without the middle where it is long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 3 :]}"
+
+
 def plural(number: int, noun: str) -> str:
     """Return a number of things: "1 class", "2,000 classes"."""
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"

@@ -10,6 +10,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
+from credibn._base.text import quoted
 from credibn.data.dataset import Dataset
 from credibn.data.discretising import BinRule, bin_edges, bin_labels
 from credibn.data.options import ColumnOptions
@@ -115,7 +116,7 @@ def _example(connection: Connection, column: str) -> str:
     found = connection.execute(
         f"SELECT min({column}::VARCHAR) FROM {TABLE} WHERE TRY_CAST({column}::VARCHAR AS DOUBLE) IS NULL"
     ).fetchone()
-    return "categories" if not found or found[0] is None else f"{found[0]!r}"
+    return "categories" if not found or found[0] is None else quoted(found[0])
 
 
 def _check_finite(connection: Connection, name: str, column: str) -> None:
@@ -124,7 +125,7 @@ def _check_finite(connection: Connection, name: str, column: str) -> None:
     ).fetchone()
     if found and found[0]:
         raise DataError(
-            f"column {name!r} holds {found[1]} in {int(found[0]):,} row(s): numbers must be finite; "
+            f"column {name!r} holds {found[1]!s:.60} in {int(found[0]):,} row(s): numbers must be finite; "
             "drop these rows or replace the value"
         )
 

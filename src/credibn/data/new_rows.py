@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from credibn._base.text import quoted
 from credibn.data.dataset import Dataset
 from credibn.data.ibis_tables import is_ibis_table
 from credibn.data.options import missing_texts
@@ -213,15 +214,15 @@ class _Column:
         near = [label for label in self.states if str(label) == str(value)]
         if near:
             kind = type(near[0]).__name__
-            fix = f"the model knows {near[0]!r}, of another type; convert the column to {kind}"
+            fix = f"the model knows {quoted(near[0])}, of another type; convert the column to {kind}"
         else:
             texts = [label for label in self.states if isinstance(label, str)]
             fix = "correct it, or make it missing"
             if isinstance(value, str) and texts:
                 fix = suggestion(value[:80], texts)
-        shown = ", ".join(map(repr, self.states[:_SHOWN_STATES]))
+        shown = ", ".join(map(quoted, self.states[:_SHOWN_STATES]))
         more = f" and {len(self.states) - _SHOWN_STATES} more" if len(self.states) > _SHOWN_STATES else ""
-        return f"row {row}, column {self.name!r}: {value!r:.80} is not among the states {shown}{more}: {fix}"
+        return f"row {row}, column {self.name!r}: {quoted(value)} is not among the states {shown}{more}: {fix}"
 
     def _numbers(self, distinct: Sequence[Any], place: NDArray[np.int64], how: str) -> NDArray[np.float64]:
         numbers = np.empty(len(distinct))
@@ -233,8 +234,8 @@ class _Column:
             number = np.nan if self._is_missing(value) else self._number(value)
             if number is None or np.isinf(number):
                 raise DataError(
-                    f"row {_first_row(place, at)}, column {self.name!r}: {value!r:.80} is not a finite number, and the "
-                    f"column is {how}: correct it, or make it missing"
+                    f"row {_first_row(place, at)}, column {self.name!r}: {quoted(value)} is not a finite number, and "
+                    f"the column is {how}: correct it, or make it missing"
                 )
             numbers[at] = number
         return numbers

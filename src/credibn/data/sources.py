@@ -61,6 +61,9 @@ def reading(is_text_file: bool, where: str = "the table") -> Iterator[None]:
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise  # the workspace knows what they mean
     except duckdb.Error as error:
+        if is_text_file and isinstance(error, duckdb.IOException):
+            fix = "restore it from a complete copy, and compress it again where it is compressed"
+            raise FileFormatError(f"{where} cannot be read: {shorten(error)}; {fix}") from error
         if is_text_file:
             fix = "repair the line, or save the table again as UTF-8 text with a field for each column"
             raise FileFormatError(f"{shorten(error)}; {fix}") from error

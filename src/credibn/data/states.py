@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from duckdb import DuckDBPyConnection as Connection
 
+from credibn._base.text import quoted
 from credibn.data.dataset import code_type
 from credibn.data.files import sql_text
 from credibn.data.reduction import TABLE
@@ -62,9 +63,12 @@ def code_declared(
         label = value if labels is None else labels[value]
         if label not in code_of:
             near = [state for state in states if str(state) == str(label)]
-            fix = f"declare {label!r}, not {near[0]!r} (the types differ)" if near else "add it, or recode the data"
+            fix = "add it, or recode the data"
+            if near:
+                fix = f"declare {quoted(label)}, not {quoted(near[0])} (the types differ)"
             raise DataError(
-                f"column {name!r} holds {label!r}, which is not among its state_names {list(states)[:10]!r}: {fix}"
+                f"column {name!r} holds {quoted(label)}, which is not among its state_names "
+                f"[{', '.join(map(quoted, states[:10]))}]: {fix}"
             )
         codes.append(code_of[label])
     return code_sql(name, _code_of(column, list(texts.values()), codes), states, keeps_missing)
@@ -109,7 +113,7 @@ def check_number_of_states(name: str, n_states: int, examples: Sequence[object],
         "as continuous for a Gaussian score, drop the column if it identifies rows, {}",
         name,
         n_states,
-        ", ".join(map(repr, examples)),
+        ", ".join(map(quoted, examples)),
         Option("max_states", max_states),
         Option("discretise", {name: "equal_frequency:4"}),
         limit,
