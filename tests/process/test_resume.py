@@ -34,6 +34,7 @@ def write_noise(path, n_variables, n_rows, seed):
     np.savetxt(path, values, fmt="%d", delimiter=",", header=names, comments="")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_variables", "options"),
     [

@@ -32,7 +32,8 @@ from paper.run import collect_tables, make_plan, run_plan
 from paper.samples import SampleTask, draw_sample
 from paper.sources import Sources
 
-pytestmark = pytest.mark.xdist_group("reproduce")  # one worker computes what they share
+# One worker computes what they share; test_reproduce_tables.py is the quick part.
+pytestmark = [pytest.mark.xdist_group("reproduce"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
