@@ -14,7 +14,7 @@ from credibn.search.branches import Branch
 from credibn.search.branching import EdgeSplitter
 from credibn.search.relaxation import Relaxation
 from profiles import sampled
-from test_integer_program import (
+from searching import (
     TOLERANCE,
     arrays,
     class_of,

@@ -21,7 +21,7 @@ from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import DynamicProgramming
 from credibn.search.problem import SearchProblem
 from profiles import sampled
-from test_integer_program import TOLERANCE, arrays, class_of, dags_of, leave_a_gap, search
+from searching import TOLERANCE, arrays, class_of, dags_of, leave_a_gap, search
 
 EPSILON = 1.0
 

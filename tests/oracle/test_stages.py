@@ -17,7 +17,7 @@ from credibn.search import SearchProblem, distribution, exploration
 from credibn.search.branches import Branch, Listing
 from credibn.search.collection import new_collection
 from profiles import sampled
-from test_integer_program import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
+from searching import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
 
 EPSILON = 5.0
 

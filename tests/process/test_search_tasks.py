@@ -18,7 +18,7 @@ from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection
 from credibn.search.relaxation import Relaxation
 from profiles import sampled
-from test_integer_program import (
+from searching import (
     TOLERANCE,
     arrays,
     class_of,
