@@ -642,6 +642,7 @@ def test_rounding_of_conditional_gaussian_is_within_its_estimate(noise, n_rows):
     assert error <= bound < 0.01
 
 
+@pytest.mark.slow
 def test_nearly_equal_columns_of_many_rows_are_refused_by_name():
     """0.41 nats were lost here, without a word."""
     rng = np.random.default_rng(0)

@@ -222,7 +222,7 @@ def test_the_oracle_of_equal_edges():
         *((n, bits) for n in (2, 5, 10, 12) for bits in (0, 1, 3, 10, 30)),
         *((14, bits) for bits in (1, 10, 30)),
         (17, 10),
-        (17, 30),
+        pytest.param(17, 30, marks=pytest.mark.slow),
         pytest.param(20, 30, marks=pytest.mark.slow),
     ],
 )

@@ -166,6 +166,7 @@ def test_a_limit_that_struck_has_its_own_status(data, engine, tmp_path, words, r
     assert not CredibleSet.load(tmp_path / "result.credibn").complete
 
 
+@pytest.mark.slow
 def test_time_limit(data, tmp_path, monkeypatch):
     monkeypatch.setitem(ENGINES, "waiting", Waiting())
     result = run("learn", data, "--epsilon", 6, "--engine", "waiting", "--time-limit", 2, "--json", "-o", tmp_path)

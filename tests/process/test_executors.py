@@ -422,6 +422,7 @@ def test_of_a_score_without_a_version_nothing_is_kept(tmp_path):
         run.store.close()
 
 
+@pytest.mark.slow
 def test_a_time_limit_on_an_executor_is_named_as_the_reason(processes):
     table = score_parent_sets(noise(), bayes_factor=150)
     processes.submit(learn, noise(4)).result()  # a worker has started, however long that takes

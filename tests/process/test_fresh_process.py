@@ -40,6 +40,7 @@ def test_figures_leave_pyplot_alone():
     assert run_python(script) == ["True", "False"]
 
 
+@pytest.mark.slow
 def test_a_page_is_written_without_remarks_on_standard_error(tmp_path):
     """matplotlib remarks on a folder for its settings that it cannot make; the page does not need it."""
     script = (

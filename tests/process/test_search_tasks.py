@@ -202,6 +202,7 @@ def test_workers_find_what_one_search_finds(seed, by_class):
     assert len(shared.costs) == (len({class_of(dag) for dag in expected}) if by_class else len(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_many_parts")
 @pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}, {"max_rows": 10**6}])
 @pytest.mark.parametrize("has_ties", [False, True])
@@ -214,6 +215,7 @@ def test_workers_heed_quotas(quota, has_ties):
         assert same_answer(alone, shared)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_many_parts")
 @pytest.mark.parametrize("by_class", [False, True])
 def test_workers_that_are_stopped_say_what_is_known(by_class):
@@ -280,6 +282,7 @@ def test_a_search_goes_on_where_it_was_cut_off(seed, by_class, is_stop, tmp_path
     assert same_answer(search(costs, 4.0, by_class=by_class), found)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_many_parts")
 @pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}])
 @pytest.mark.parametrize("seed", sampled(1, range(3)))

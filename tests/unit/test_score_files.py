@@ -552,6 +552,7 @@ def test_small_files_with_absurd_counts_take_little_memory(tmp_path):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_large_table_in_every_format(tmp_path):
     """Two hundred thousand candidates of 70 variables: every path is vectorised."""
     n, per_node = 70, 2900

@@ -111,6 +111,7 @@ class TestLicences:
         assert (ROOT / "cpp" / "licences" / "nanobind.LICENSE").read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_spec("scikit_build_core"), reason="scikit-build-core is not installed")
 def test_the_source_distribution_holds_what_a_build_needs_and_nothing_more(tmp_path, monkeypatch):
     from scikit_build_core.build import build_sdist
