@@ -178,7 +178,7 @@ class DepthFirst {
     uses_found_limit_ = true;
     return longer;
   }
-  // Hands in what a search with a limit on its steps has found.
+  // Records what a search with a limit on its steps has found.
   void hand_in(const StopFlag& stop) {
     std::vector<Bits<W>> parents(n_);
     for (std::size_t k = 0; k * n_ < pending_.size(); ++k) {
@@ -451,7 +451,7 @@ class DepthFirst {
   double best_ = std::numeric_limits<double>::infinity();
   std::uint64_t unreported_ = 0;
   bool uses_found_limit_ = true;
-  std::vector<std::uint32_t> pending_;  // networks found by a search with a limit on its steps: not yet handed in
+  std::vector<std::uint32_t> pending_;  // networks found by a search with a limit on its steps: not yet recorded
 };
 
 struct DepthFirstResult {
@@ -481,7 +481,7 @@ std::vector<typename DepthFirst<W>::Prefix> tasks_of(DepthFirst<W>& searcher, in
 }
 
 // Hands to the collection every network of some tasks that costs at most the limits of the plan and of the collection
-// and lies within the band. If that takes more than max_steps, it hands in none at all, and the result says so.
+// and lies within the band. If that takes more than max_steps, it records none at all, and the result says so.
 template <int W>
 DepthFirstResult search_networks(const Choices<W>& choices, const ChoiceIndex<W>& index, const Plan<W>& plan,
                                  bool by_class, const std::vector<int>& rank, Collection& collection,
@@ -512,7 +512,7 @@ DepthFirstResult search_networks(const Choices<W>& choices, const ChoiceIndex<W>
     }
     for (Recorder<W>& recorder : recorders) recorder.flush();
   };
-  // After a stop, a moment is left to hand in what was found.
+  // After a stop, a moment is left to record what was found.
   const auto for_a_moment = [end = std::chrono::steady_clock::time_point()](double) mutable {
     const auto now = std::chrono::steady_clock::now();
     if (end == std::chrono::steady_clock::time_point()) end = now + std::chrono::milliseconds(300);

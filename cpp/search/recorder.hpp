@@ -1,4 +1,4 @@
-// Where the engines hand in complete networks. By class, only the canonical member of each class is recorded, in a form
+// Where the engines record complete networks. By class, only the canonical member of each class is recorded, in a form
 // that depends neither on the engine nor on its node order.
 //
 // A class is not recorded if a member of it gives some node a parent set that is no candidate: where scores are

@@ -36,8 +36,8 @@ class CandidatesTask(Task):
 
         def by_printed_rule() -> Answer:
             with scoring_until(deadline, progress) as follow:
-                kept = printed_candidates(source, self.score, epsilon, progress=follow)
-            return {"complete": True, "by_printed_rule": None if kept is None else kept.n_candidates}
+                printed = printed_candidates(source, self.score, epsilon, progress=follow)
+            return {"complete": True, "by_printed_rule": None if printed is None else printed.n_candidates}
 
         return {
             **attempt(by_printed_rule),

@@ -146,7 +146,7 @@ class _Flight:
                     arrays = self._result(index)
                     if arrays is not None:
                         yield index, arrays
-                    # Nobody has told it to stop, so its own deadline has passed; others may yet hand in.
+                    # Nobody has told it to stop, so its own deadline has passed; others may still return results.
                     is_out_of_time = is_out_of_time or arrays is None
                 self._stage.between_results()
                 self._ask()

@@ -80,7 +80,7 @@ def found_in(
 
 
 def _with_best_known(problem: SearchProblem, collection: _core.Collection, found: Found) -> Found:
-    """Add the best network known where the search was stopped before it was handed in.
+    """Add the best network known where the search was stopped before it was recorded.
 
     It need not be credible. Then the member that stands for its class may use a parent set that is no candidate, and it
     is left out: its cost is known all the same.

@@ -1,6 +1,6 @@
 """A search shared among the workers of an executor.
 
-A worker takes a branch, explores it for some seconds, and hands in what it has found and the branches that are left,
+A worker takes a branch, explores it for some seconds, and returns what it has found and the branches that remain,
 for others to take. Branches share no network and together hold all, so who does which, and when, changes nothing.
 """
 
@@ -26,7 +26,7 @@ from credibn.search.problem import SearchProblem
 SECONDS_PER_TASK = 5.0
 """After which a worker hands back what it has not done."""
 SECONDS_TO_HAND_IN = 1.0
-"""Before the time limit, at which workers stop and hand in what they have found."""
+"""Before the time limit, at which workers stop and return what they have found."""
 
 
 def hand_out(search: Exploration, branches: Sequence[Branch], checkpoints: Checkpoints) -> float:

@@ -49,7 +49,7 @@ FIRST_STEPS = 3_000
 STAGE = 30
 """How many times more steps the next try may take; it is begun if the last one came far enough."""
 MOST_STEPS = 3_000_000
-"""Of a listing with a cap, whose networks are handed in only at its end."""
+"""Of a listing with a cap, whose networks are recorded only at its end."""
 STEPS_BEFORE_SPREADING = 100_000
 WIDE_GAP = 1.0
 """Times epsilon: with a wider gap, spreading does not pay."""
@@ -115,7 +115,7 @@ class Exploration:
         self.share_done = 0.0
         self.share_listed = 0.0  # in the last listing, of its ranges
         self.lowest_cost = -math.inf  # proven at the root: no network costs less
-        self.listed_below = -math.inf  # all networks that cost less were handed in, by a search over subsets
+        self.listed_below = -math.inf  # all networks that cost less were recorded by a search over subsets
         self.listings_left: list[Branch] = []  # of the current branch, where listings are split or long
         self.n_expected = 0.0  # steps of the listing that the last cap ended
 
@@ -290,7 +290,7 @@ class Exploration:
         unexplored, _ = search_subsets(self.asked_for, is_open, self.collection)
         self.statistics.is_by_subsets = True
         self.is_stopped = unexplored < math.inf
-        if self.is_stopped:  # true only with the rows that were just handed in, so no property of the branch
+        if self.is_stopped:  # true only with the networks just recorded, so no property of the branch
             self.listed_below = unexplored
         return True
 
