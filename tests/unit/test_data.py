@@ -929,3 +929,10 @@ def test_two_million_rows_of_parquet_reduce_to_few(tmp_path):
     expected = np.unique(random_rows, axis=0, return_counts=True)
     assert (np.column_stack(data.columns) == expected[0]).all()
     assert (data.weights == expected[1]).all()
+
+
+def test_a_truncated_compressed_file_is_named_as_unreadable(tmp_path):
+    content = gzip.compress(b"x,y\n" + b"0,1\n" * 50_000)
+    (tmp_path / "half.csv.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(FileFormatError, match=r"half.csv.gz' cannot be read: .*restore it from a complete copy"):
+        read_data(tmp_path / "half.csv.gz")

@@ -6,7 +6,7 @@ import pytest
 
 from credibn._base.atomic import unwritable, why_unwritable
 from credibn._base.checks import decoded, file_path, whole_number
-from credibn._base.text import byte_text, plain_cell, plural, printable
+from credibn._base.text import byte_text, plain_cell, plural, printable, quoted
 from credibn.data.files import sql_text
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError, WriteError
@@ -81,3 +81,8 @@ def test_a_byte_order_mark_is_no_text():
     assert decoded("a.txt", b"\xef\xbb\xbfage") == "age"
     with pytest.raises(FileFormatError, match="line 2: expected text in UTF-8"):
         decoded("a.txt", b"age\n\xff\xfe")
+
+
+def test_long_values_are_quoted_without_their_middle():
+    assert quoted("yes") == "'yes'"
+    assert quoted("9" * 5000) == "'" + 29 * "9" + "..." + 19 * "9" + "'"
