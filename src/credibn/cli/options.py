@@ -318,6 +318,10 @@ class LimitFlags(ThreadFlags):
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
     ] = None
+    keep_counts: Annotated[
+        bool,
+        output("--keep-counts/--no-counts", help="Whether the result holds the counts that 'predict' needs."),
+    ] = True
 
     def options(self, counts: CountFlags | None = None) -> Limits:
         """Return the options of the library; here a memory limit without a unit is in GiB."""
@@ -328,6 +332,7 @@ class LimitFlags(ThreadFlags):
             time_limit=self.time_limit,
             memory_limit=resolve_bytes(self.memory_limit, unit="G"),
             n_threads=self.n_threads,
+            keep_counts=self.keep_counts,
         )
 
 

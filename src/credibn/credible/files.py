@@ -1,5 +1,7 @@
 """Credible sets as files, ``.credibn``: one Arrow IPC file with all that a set holds, its score table included.
 
+Of the training table it holds counts and moments, as far as its networks need them for prediction, and no rows.
+
 The file has one row and a column for each array, a list with the array's items in C order; everything else is JSON in
 the schema's metadata. Buffers are compressed with zstd. Nothing in a file is executed, and everything is checked when
 it is read: the checksum of the file, shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
+from credibn.credible import family_files
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.structures import Structures, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
@@ -28,11 +31,15 @@ from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
 
-_VERSION = 4
-"""Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum; all are read."""
+_VERSION = 5
+"""All versions are read.
+
+Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum, 1 to 4 had no counts.
+"""
+_OLD_VERSIONS = (b"1", b"2", b"3", b"4")
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
-_COLUMNS = {
+_OLD_COLUMNS = {
     "offsets": np.int64,
     "candidate_scores": np.float64,
     "candidate_masks": np.uint64,
@@ -41,6 +48,7 @@ _COLUMNS = {
     "sizes": np.uint64,
     "class_of": np.int64,
 }
+_COLUMNS = _OLD_COLUMNS | family_files.COLUMNS
 _OF_THE_SET = (
     "optimal_score",
     "epsilon",
@@ -53,7 +61,7 @@ _OF_THE_SET = (
     "settings",
     "provenance",
 )
-_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET)
+_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET, "training")
 _OF_OLD_VERSIONS = ("engine", "timings", "statistics")
 
 
@@ -80,7 +88,9 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         facts[name] = dict(value) if isinstance(value, Mapping) else value
     if credible.unexplored_bound == math.inf:
         facts["unexplored_bound"] = "unbounded"
-    schema = _schema().with_metadata(
+    facts["training"], counted = family_files.as_file(credible.families, table, structures)
+    arrays |= counted
+    schema = _schema(_COLUMNS).with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
     columns = [_as_list(arrays[name]) for name in _COLUMNS]
@@ -88,8 +98,8 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         write_arrow(pa.record_batch(columns, schema=schema), sink, compression="zstd")
 
 
-def _schema() -> Any:
-    kinds = ((name, pa.from_numpy_dtype(dtype)) for name, dtype in _COLUMNS.items())
+def _schema(columns: Mapping[str, Any]) -> Any:
+    kinds = ((name, pa.from_numpy_dtype(dtype)) for name, dtype in columns.items())
     return pa.schema([pa.field(name, _list_of(kind), nullable=False) for name, kind in kinds])
 
 
@@ -123,28 +133,31 @@ def _facts(path: Path, file: ArrowFile) -> dict[str, Any]:
     schema = file.reader.schema
     metadata = schema.metadata or {}
     version = metadata.get(b"credibn.credible_set")
-    if version not in (b"1", b"2", b"3", str(_VERSION).encode()):
+    if version not in (*_OLD_VERSIONS, str(_VERSION).encode()):
         found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
             f"{path}: expected version 1 to {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
     if version not in (b"1", b"2", b"3"):
         require_checksum(path, file)
-    if not schema.equals(_schema(), check_metadata=False):
-        raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
+    expected_schema = _schema(_OLD_COLUMNS if version in _OLD_VERSIONS else _COLUMNS)
+    if not schema.equals(expected_schema, check_metadata=False):
+        raise FileFormatError(f"{path}: expected the columns {expected_schema}, found {schema.remove_metadata()}")
     try:
         facts = json.loads(metadata[b"credibn.facts"])
     except (KeyError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
     if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
+    if version in _OLD_VERSIONS and isinstance(facts, dict):
+        facts.setdefault("training", None)
     expected = (*_FACTS, *_OF_OLD_VERSIONS) if version in (b"1", b"2") else _FACTS
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
-        raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")
+        raise FileFormatError(f"{path}: expected the fields {', '.join(expected)}; missing or unknown: {missing}")
     for name, value in facts.items():
         if not _is_of_kind(name, value):
-            raise FileFormatError(f"{path}: the fact {name!r} cannot be {value!r:.80}")
+            raise FileFormatError(f"{path}: the field {name!r} cannot be {value!r:.80}")
     return facts
 
 
@@ -156,6 +169,8 @@ def _is_of_kind(name: str, value: object) -> bool:
             return isinstance(value, list)
         case "score_provenance" | "settings" | "provenance" | "statistics":
             return isinstance(value, dict)
+        case "training":
+            return value is None or isinstance(value, dict)
         case "timings":
             return isinstance(value, dict) and all(_is_of_kind("seconds", seconds) for seconds in value.values())
         case "by_class" | "complete":
@@ -185,11 +200,12 @@ def _arrays(path: Path, reader: Any) -> dict[str, NDArray[Any]]:
     batch.validate(full=True)
     if batch.num_rows != 1:
         raise FileFormatError(f"{path}: expected one row, found {batch.num_rows}")
-    arrays = {}
-    for (name, dtype), column in zip(_COLUMNS.items(), batch.columns, strict=True):
+    arrays = {name: np.zeros(0, dtype=dtype) for name, dtype in family_files.COLUMNS.items()}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        dtype = _COLUMNS[name]
         items = column.flatten()
         if column.null_count or items.null_count:
-            raise FileFormatError(f"{path}: expected a value everywhere, found an empty one in {name!r}")
+            raise FileFormatError(f"{path}: found a missing value in {name!r}")
         size = np.dtype(dtype).itemsize
         buffer = items.buffers()[1] if len(items) else b""
         arrays[name] = np.frombuffer(buffer, dtype, len(items), items.offset * size).copy()
@@ -222,25 +238,34 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
     class_of = None if facts["by_class"] else shaped["class_of"]
     structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
     _check_structures(path, table, structures, facts)
+    try:
+        families = family_files.of_file(facts["training"], arrays, table, structures)
+    except FileFormatError as error:
+        raise _damaged(path, f"what it holds of the training table is wrong: {error}") from error
     bound = facts["unexplored_bound"]
     credible = CredibleSet(
         score_table=table,
         structures=structures,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
+        families=families,
         **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
         **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )
     if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:
-        raise FileFormatError(
-            f"{path}: the networks have more mass than all networks; the file was altered or damaged: make it again"
-        )
+        raise _damaged(path, "the networks have more mass than all networks")
     return credible
+
+
+def _damaged(path: Path, what: str) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: {what}; the file is damaged or was altered: restore it from a good copy, or create it again"
+    )
 
 
 def _check_structures(path: Path, table: ScoreTable, structures: Structures, facts: Mapping[str, Any]) -> None:
     def require(holds: bool, what: str) -> None:
         if not holds:
-            raise FileFormatError(f"{path}: {what}; the file was altered or damaged: make it again")
+            raise _damaged(path, what)
 
     choices, scores, slack = structures.choices, structures.scores, 2 * tolerance_of(table)
     require(bool((choices < table.counts).all()), "a network uses a candidate that is not in the score table")

@@ -51,6 +51,7 @@ def learn(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
@@ -101,6 +102,10 @@ def learn(
         default four fifths of the memory that the machine, the container and the limits of the process leave.
     n_threads : int, optional
         All cores by default; the result is the same for any number.
+    keep_counts : bool
+        Whether the result holds the counts, or moments, of the table that its networks need for prediction, and the
+        states of the columns; it never holds rows. They are also left out where they would take more than 32 MiB, or
+        longer than the time limit.
     executor : concurrent.futures.Executor, optional
         Does the work in tasks, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
         loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.

@@ -32,6 +32,11 @@ class ScoreSource(Protocol):
     largest_epsilon: float
     n_variables: int
 
+    @property
+    def data(self) -> Dataset | None:
+        """The table that is scored."""
+        ...
+
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         """Return a table that lists every parent set of every network within epsilon of the optimum."""
         ...
@@ -87,6 +92,8 @@ def _span(table: ScoreTable) -> float:
 
 
 class _FromTable:
+    data = None
+
     def __init__(self, table: ScoreTable) -> None:
         self._table = table
         self.n_variables = table.n_variables
@@ -122,7 +129,7 @@ class _FromData:
         with run.timing("read"), reading_until(run.deadline):
             dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
         self._problem = make_problem(dataset, scoring, 0.0)
-        self.n_variables = dataset.n_variables
+        self.data, self.n_variables = dataset, dataset.n_variables
 
     def n_searched(self) -> int:
         return self._problem.n_searched

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from credibn.models.bayesian_network import BayesianNetwork
 
 Rows = str | os.PathLike[str] | Any
+_ROW_OPTIONS = ("missing_values", "ignore_extra", "handle_unknown")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +51,10 @@ class AveragedModel:
 
     Each method takes rows as `read_data` takes a table (a path, a DataFrame, an array with the training order of
     columns, ...) and answers in their order. Columns are matched by name; those that are absent, and cells without a
-    value, are missing. Numbers of a discretised column are discretised with the bin edges of the training data. The
-    options ``missing_values`` and ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
+    value, are missing. Numbers of a discretised column are discretised with the bin edges of the training data. A
+    category that the training data does not have is an error; with ``handle_unknown="ignore"`` its cell counts as
+    missing. This and the options ``missing_values`` and ``ignore_extra`` are those of
+    `credibn.data.new_rows.read_rows`.
 
     Attributes
     ----------
@@ -128,7 +131,7 @@ class AveragedModel:
         target : str, int or list of these
             With a list, none of the targets is evidence for another.
         **row_options
-            ``missing_values``, ``ignore_extra``.
+            ``missing_values``, ``ignore_extra``, ``handle_unknown``.
 
         Returns
         -------
@@ -216,9 +219,9 @@ class AveragedModel:
 
     def _read(self, data: Rows, options: dict[str, Any], targets: Sequence[int]) -> NewRows:
         """Read the rows without the targets' own columns, so that all their cells are missing."""
-        unknown = sorted(options.keys() - {"missing_values", "ignore_extra"})
+        unknown = sorted(options.keys() - set(_ROW_OPTIONS))
         if unknown:
-            raise OptionError(f"unknown option {unknown[0]!r}; the options are 'missing_values' and 'ignore_extra'")
+            raise OptionError(f"unknown option {unknown[0]!r}; the options are {', '.join(map(repr, _ROW_OPTIONS))}")
         unread = [self.names[v] for v in targets]
         return read_rows(data, self.names, self.states, self.cuts, unread=unread, **options)
 
