@@ -246,6 +246,8 @@ def collect(
     families = _count_families(call, table, rows)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
+    if settings["score"] == "auto":
+        settings["score"] = scoring.get("score")
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
     call.run.settle(reason)

@@ -20,7 +20,7 @@ from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, read_scores
 from credibn.scores.problem import ScoringProblem
-from credibn.scores.scoring import count_allowed_sets, estimate_problem, make_problem, resolve_score, score_problem
+from credibn.scores.scoring import columns_taken, count_allowed_sets, estimate_problem, make_problem, score_problem
 
 _MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
 """Rows of all sets together, and calls of a Python function, that take well below a second."""
@@ -125,9 +125,9 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
-        columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
+        columns = columns_taken(scoring.score, scoring.equivalent_sample_size)
         with run.timing("read"), reading_until(run.deadline):
-            dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
+            dataset = read_table(data, reading, columns)
         self._problem = make_problem(dataset, scoring, 0.0)
         self.data, self.n_variables = dataset, dataset.n_variables
 

@@ -18,7 +18,7 @@ from credibn.errors import CredibnWarning, Option, OptionError
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
-from credibn.scores.scoring import SCORES, resolve_score
+from credibn.scores.scoring import SCORES, columns_taken
 from credibn.scores.table import parent_positions
 
 
@@ -137,7 +137,7 @@ def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options
     """Return the counts of the training table; refuse another one."""
     score = found.score_table.provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
-        read_options = {"columns": resolve_score(str(score), None).columns, **read_options}
+        read_options = {"columns": columns_taken(str(score)), **read_options}
     dataset = read_data(data, **read_options)
     if dataset.names != found.names:
         different = sorted({*dataset.names} ^ {*found.names})

@@ -33,7 +33,7 @@ from credibn.learning import learn
 from credibn.models import average_models
 from credibn.options import ReadOptions, check_choice, suggesting
 from credibn.scores import LocalScore, SetScore
-from credibn.scores.scoring import resolve_score
+from credibn.scores.scoring import columns_taken
 from credibn.sklearn.inputs import as_array, checked_counts, classes_of, name_of, numbers_of, unused
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     @partial(suggesting, instead={"temporal_order": "it is called tiers, as in learn"})
     def __init__(
         self,
-        score: str | SetScore | LocalScore = "bic",
+        score: str | SetScore | LocalScore = "auto",
         bayes_factor: float = 20,
         equivalent_sample_size: float = 1.0,
         max_parents: int | Mapping[str, int] | None = None,
@@ -114,7 +114,7 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _columns(self) -> str:
         """Return what the score takes: "discrete", "continuous" or "mixed" columns."""
-        return resolve_score(vars(self)["score"], None).columns
+        return columns_taken(vars(self)["score"])
 
     def _features(self, X: Any, is_fit: bool = False) -> DataFrame:
         """Return X as a frame with the variables' names; refuse other columns than those of `fit`."""
@@ -149,21 +149,17 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             counts = checked_counts(sample_weight, len(frame))
             weights = unused("sample_weight", list(frame.columns))
             frame = frame.assign(**{weights: counts})[counts > 0]
-        options = {"columns": self._columns(), **given}
-        rules = options.get("discretise")
-        for name, kind in target.items():
-            if isinstance(rules, Mapping) and name in rules:
-                raise OptionError(f"discretise names the target {name!r}; discretise y before fit")
-            if kind == "numeric":
-                options["continuous"] = [*(options.get("continuous") or ()), name]
-            else:
-                frame = frame.astype({name: "category"})
+        options = ReadOptions(**_with_target(given, frame, target), state_names=self.state_names, weights=weights)
         try:
-            return read_table(frame, ReadOptions(**options, state_names=self.state_names, weights=weights))
+            return read_table(frame, options, self._columns())
         except DataError as error:
             name = type(self).__name__
             error.add_note(f"{name} takes options of read_data as read_options={{'missing': 'drop', ...}}")
             raise
+
+    def _row_options(self) -> dict[str, Any]:
+        """Return how new rows are read; columns that `read_options` dropped may be there."""
+        return {"handle_unknown": self.handle_unknown, "ignore_extra": True}
 
     def _search(self, dataset: Dataset) -> CredibleSet:
         score = vars(self)["score"]
@@ -198,6 +194,23 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return tags
 
 
+def _with_target(given: Mapping[str, Any], frame: DataFrame, target: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options for the table of X and y: whatever they say of X, y is a column of its own kind."""
+    options = dict(given)
+    for name, kind in target.items():
+        for option in ("discretise", "drop"):
+            if name in (options.get(option) or ()):
+                raise OptionError(f"read_options has {option} for the target {name!r}; it is for columns of X only")
+        if options.get("only") is not None:
+            options["only"] = [*options["only"], name]
+        columns = options.get("columns")
+        if isinstance(columns, str):
+            of_all = {"discrete": "categorical", "continuous": "numeric"}.get(columns)
+            columns = {} if of_all is None else dict.fromkeys(frame.columns, of_all)
+        options["columns"] = {**(columns or {}), name: kind}
+    return options
+
+
 class CredibleNetworks(_Networks):
     """All credible networks of a table, with the conventions of scikit-learn.
 
@@ -208,8 +221,8 @@ class CredibleNetworks(_Networks):
     ----------
     score : str or score object
         "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both), or an
-        object: see `credibn.score_parent_sets`. It is read with ``get_params()["score"]``: the attribute `score` is
-        the method.
+        object: see `credibn.score_parent_sets`. By default the BIC for the kinds of the columns. It is read with
+        ``get_params()["score"]``: the attribute `score` is the method.
     bayes_factor : float
         How much better than a network the best may be, for the network to be credible.
     equivalent_sample_size : float
@@ -231,8 +244,7 @@ class CredibleNetworks(_Networks):
     show_progress : bool
         Whether to show a progress bar, in a terminal or a notebook.
     read_options : mapping, optional
-        More options of `credibn.read_data`, such as ``{"missing": "drop"}``: columns, continuous, missing,
-        missing_values, discretise, max_states.
+        More options of `credibn.read_data`, such as ``{"missing": "drop"}`` or ``{"columns": {"age": "numeric"}}``.
 
     Attributes
     ----------
@@ -313,7 +325,7 @@ class CredibleNetworks(_Networks):
         sample_weight : array, optional
         """
         check_is_fitted(self)
-        logs = self.model_.log_likelihood(self._features(X), handle_unknown=self.handle_unknown)
+        logs = self.model_.log_likelihood(self._features(X), **self._row_options())
         return float(np.average(logs, weights=sample_weight))
 
     @property
@@ -368,7 +380,7 @@ class _Predictor(_Networks):
             raise OptionError.refusing(
                 "score",
                 vars(self)["score"],
-                f"{type(self).__name__} needs a score for {wanted}: choose 'conditional-gaussian-bic'",
+                f"{type(self).__name__} needs a score for {wanted}: choose 'auto' or 'conditional-gaussian-bic'",
             )
         frame = self._features(X, is_fit=True)
         check_consistent_length(frame, values)
@@ -391,7 +403,7 @@ class CredibleNetworksClassifier(ClassifierMixin, _Predictor):  # type: ignore[m
     Parameters
     ----------
     score : str or score object
-        A score for categories, or "conditional-gaussian-bic" where X has numbers.
+        A score for categories, or "conditional-gaussian-bic" where X has numbers; by default the one that fits X.
     bayes_factor, equivalent_sample_size, max_parents, forbidden_edges, required_edges, tiers, state_names, \
 handle_unknown, max_networks, time_limit, n_jobs, show_progress, read_options
         See `CredibleNetworks`. Constraints name y as `target_` does.
@@ -468,7 +480,7 @@ handle_unknown, max_networks, time_limit, n_jobs, show_progress, read_options
             Missing cells are summed out.
         """
         check_is_fitted(self)
-        frame = self.model_.predict_proba(self._features(X), self.target_, handle_unknown=self.handle_unknown)
+        frame = self.model_.predict_proba(self._features(X), self.target_, **self._row_options())
         return np.asarray(frame, dtype=np.float64)
 
     @property
@@ -488,7 +500,7 @@ class CredibleNetworksRegressor(RegressorMixin, _Predictor):  # type: ignore[mis
     Parameters
     ----------
     score : str or score object
-        "gaussian-bic", "bge", or "conditional-gaussian-bic" where X has categories.
+        "gaussian-bic", "bge", or "conditional-gaussian-bic" where X has categories; by default the one that fits X.
     bayes_factor, equivalent_sample_size, max_parents, forbidden_edges, required_edges, tiers, state_names, \
 handle_unknown, max_networks, time_limit, n_jobs, show_progress, read_options
         See `CredibleNetworks`. Constraints name y as `target_` does.
@@ -510,7 +522,7 @@ handle_unknown, max_networks, time_limit, n_jobs, show_progress, read_options
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 2))
     >>> y = X[:, 0] - 2 * X[:, 1] + rng.normal(size=300)
-    >>> regressor = CredibleNetworksRegressor(score="gaussian-bic").fit(X, y)
+    >>> regressor = CredibleNetworksRegressor().fit(X, y)
     >>> regressor.predict([[1, 0], [0, 1]]).round(1)
     array([ 1.1, -2. ])
     """
@@ -550,5 +562,5 @@ handle_unknown, max_networks, time_limit, n_jobs, show_progress, read_options
             Missing cells are summed out, where all columns are numbers; otherwise they are refused.
         """
         check_is_fitted(self)
-        means = self.model_.predict(self._features(X), self.target_, handle_unknown=self.handle_unknown)
+        means = self.model_.predict(self._features(X), self.target_, **self._row_options())
         return np.asarray(means, dtype=np.float64)
