@@ -61,7 +61,7 @@ template <class Lane>
 class DescentWorker {
  public:
   Candidates run(const DescentProblem& problem, const DescentTask& task, const StopFlag& stop, TaskProgress& progress) {
-    if (!terms_) terms_ = std::make_unique<TermTables<double>>(problem.score, problem.grid, problem.table.total);
+    if (!terms_) terms_ = problem.terms.borrow();
     if (child_ != task.child) {
       descent_ = std::make_unique<Descent<Lane>>(problem, task.child, *terms_, stop);
       child_ = task.child;
@@ -79,29 +79,27 @@ class DescentWorker {
 
  private:
   int child_ = -1;
-  std::unique_ptr<TermTables<double>> terms_;
+  std::shared_ptr<TermTables<double>> terms_;
   std::unique_ptr<Descent<Lane>> descent_;
 };
 
 // The candidates of tasks first..last-1, before the final application of rule 1.
 template <class Lane>
 Candidates descend_tasks_in(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
-                            std::size_t last, unsigned n_threads, const Watch& watch) {
+                            std::size_t last, const Watch& watch) {
   StopFlag stop;
-  std::vector<Candidates> found(last - first, Candidates(problem.request.n));
-  std::vector<DescentWorker<Lane>> workers(std::max(1u, n_threads));
-  run_tasks(found.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w, TaskProgress& progress) {
-    found[index] = workers[w].run(problem, tasks[first + index], stop, progress);
-  });
   Candidates all(problem.request.n);
-  for (const Candidates& of_task : found) all.append(of_task);
+  DescentWorker<Lane> worker;
+  run_tasks(last - first, 1, watch, stop, [&](std::size_t index, unsigned, TaskProgress& progress) {
+    all.append(worker.run(problem, tasks[first + index], stop, progress));
+  });
   return all;
 }
 inline Candidates descend_tasks(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
-                                std::size_t last, unsigned n_threads, const Watch& watch) {
+                                std::size_t last, const Watch& watch) {
   return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
-             ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, n_threads, watch)
-             : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, n_threads, watch);
+             ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, watch)
+             : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, watch);
 }
 
 }  // namespace credibn::scoring
