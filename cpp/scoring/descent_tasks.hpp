@@ -1,11 +1,12 @@
-// The descent engine as tasks for threads and for other machines: a node with few possible parents is one task; of a
-// node with many, each subtree below one free parent is.
+// The descent engine as tasks for threads and for other machines: a node is one task, or each subtree below one of its
+// free parents is.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "base/progress.hpp"
@@ -24,20 +25,6 @@ struct DescentTask {
   std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
 };
 
-// In the order in which their candidates are joined.
-inline std::vector<DescentTask> descent_tasks(const Request& request) {
-  constexpr std::size_t kFew = 18;
-  std::vector<DescentTask> tasks;
-  for (int child = 0; child < request.n; ++child) {
-    const NodeChoice& choice = request.nodes[std::size_t(child)];
-    if (choice.free.size() <= kFew || choice.max_free < 2)
-      tasks.push_back({child, DescentTask::kWhole});
-    else
-      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
-  }
-  return tasks;
-}
-
 // A rough estimate of the work of a task, independent of the data: its sets of at most four free parents. Of the larger
 // ones the rules leave few.
 inline double descent_weight(const Request& request, const DescentTask& task) {
@@ -54,6 +41,26 @@ inline double descent_weight(const Request& request, const DescentTask& task) {
   };
   if (task.subtree == DescentTask::kWhole) return n_sets(n_free, 0, most);
   return task.subtree == 0 ? n_sets(n_free, 0, 1) : n_sets(n_free - task.subtree, 1, most - 1);
+}
+
+// In the order in which their candidates are joined. What a task of a node repeats, such as the costs of its pairs of
+// parents, can be a third of the node's work, so a node is split only where it is a large share of all work.
+inline std::vector<DescentTask> descent_tasks(const Request& request) {
+  constexpr std::size_t kFew = 18;
+  constexpr double kShares = 32.0;
+  std::vector<double> weights;
+  for (int child = 0; child < request.n; ++child)
+    weights.push_back(descent_weight(request, {child, DescentTask::kWhole}));
+  const double largest = std::accumulate(weights.begin(), weights.end(), 0.0) / kShares;
+  std::vector<DescentTask> tasks;
+  for (int child = 0; child < request.n; ++child) {
+    const NodeChoice& choice = request.nodes[std::size_t(child)];
+    if (choice.free.size() <= kFew || choice.max_free < 2 || weights[std::size_t(child)] <= largest)
+      tasks.push_back({child, DescentTask::kWhole});
+    else
+      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
+  }
+  return tasks;
 }
 
 // Runs tasks one after the other; those of one child share the costs of its pairs of parents.
