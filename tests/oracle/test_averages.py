@@ -105,13 +105,13 @@ def compelled_by_class(edges, classes, weights):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_chances_in_every_class(n):
+def test_probabilities_in_every_class(n):
     for members in oracle.all_classes(n):
         check_class(members[0], members)
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_chances_in_random_classes(seed):
+def test_probabilities_in_random_classes(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 9))
     dag = random_dag(rng, n, 3) if seed % 2 else random_chordal(rng, n, 1 + seed % 4)
@@ -134,7 +134,7 @@ def check_class(dag, members):
 
 
 @pytest.mark.parametrize("n", [64, 65, 130])
-def test_chances_in_wide_masks(n):
+def test_probabilities_in_wide_masks(n):
     """A chain: each node is the source with probability 1 / n, and reaches whatever lies on its side of the source."""
     dag = tuple((v - 1,) if v else () for v in range(n))
     arrays = (np.arange(n + 1), to_masks([dag])[0], np.zeros((1, n), np.uint32), np.ones(1), True)
@@ -149,7 +149,7 @@ def test_chances_in_wide_masks(n):
     assert paths[n // 2, n - 1] == pytest.approx((n // 2 + 1) / n)
 
 
-def test_chances_in_a_clique_with_more_members_than_a_word_holds():
+def test_probabilities_in_a_clique_with_more_members_than_a_word_holds():
     n = 23
     dag = tuple(tuple(range(v)) for v in range(n))
     disjoint = tuple((v - 1,) if v % 2 else () for v in range(200))  # 2^100 members

@@ -180,7 +180,7 @@ class EqualEdges:
 
     def __init__(self, n, edge):
         grow = 1 + edge
-        mass = [Fraction(1)]  # of all networks on so many nodes
+        mass = [Fraction(1)]  # of all networks, by the number of nodes
         for m in range(1, n + 1):
             mass.append(
                 sum((-1) ** (k + 1) * math.comb(m, k) * grow ** (k * (m - k)) * mass[m - k] for k in range(1, m + 1))

@@ -157,7 +157,7 @@ def test_scores_instead_of_data(data, engine, tmp_path):
     ("words", "reason"),
     [(["--max-networks", 1], "max_networks"), (["--max-classes", 1], "max_classes")],
 )
-def test_a_limit_that_struck_has_its_own_status(data, engine, tmp_path, words, reason):
+def test_reaching_a_limit_has_its_own_status(data, engine, tmp_path, words, reason):
     result = run("learn", data, "--epsilon", 10, "--engine", engine, *words, "--json", "-o", tmp_path)
     assert result.exit_code == 3
     facts = json.loads(result.stdout)

@@ -589,7 +589,7 @@ class Clock:
     ("seconds", "n_rows"), [(0.0, 2_000), (2.0, 2_000), (11.0, 16_000), (13.0, 19_200), (25.0, 29_281), (None, 29_281)]
 )
 def test_averages_take_as_many_rows_as_the_time_allows(large_result, averaged_rows, seconds, n_rows):
-    """The first 2,000 take a second by this clock; the rest may take four fifths of what is left."""
+    """The first 2,000 take a second by this clock; the rest may take four fifths of the rest."""
     part = averaged_part(large_result, seconds, Clock(1.0))
     assert len(part.rows) == n_rows
     assert averaged_rows == ([] if seconds is None else [2_000])
