@@ -25,8 +25,8 @@ from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
 _MOST_TASKS = 100
 """About how many: no task is more than a few percent of the work, and what each repeats stays small."""
-_LEAST_COUNTED = 1 << 20
-"""Rows of all sets of a task together: some milliseconds, so that handing out tasks costs little."""
+_LEAST_COUNTED = 1 << 25
+"""Rows of all sets of a task together: about a tenth of a second, so that what each repeats costs little."""
 _JOINING = 0.05
 """The share of putting results together, in the progress that is shown."""
 
