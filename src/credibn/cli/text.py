@@ -62,6 +62,7 @@ def flags_of(context: Any) -> Words:
         named = [word for word in parameter.opts if word.startswith("-")]
         if named:
             flags.setdefault(parameter.name, max(named, key=len))
+    flags["checkpoint"] = "--out"  # holds one
     return partial(flag_text, flags)
 
 

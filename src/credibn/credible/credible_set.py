@@ -194,17 +194,28 @@ class CredibleSet:
     @property
     def guarantee(self) -> str:
         """What is certain about this set, in one sentence."""
-        last = self.optimal_score - self.epsilon
+        last, scope = self.optimal_score - self.epsilon, self._scope
         if self.n_requested is not None and self.complete:
             what = "networks" if self.settings.get("k_best") == "networks" else "classes"
             tied = f", and {self.n_tied_at_boundary:,} more tie with the last" if self.n_tied_at_boundary else ""
-            return f"These are the best {what}, {self.n_requested:,} or all there are: none scores higher{tied}."
+            return f"These are the best {what}{scope}, {self.n_requested:,} or all there are: none scores higher{tied}."
         if self.complete:
-            return f"No network that scores at least {last:.6f} is missing."
+            return f"No network{scope} that scores at least {last:.6f} is missing."
         if self.unexplored_bound == math.inf:
             return "Networks that score higher than these may exist: nothing was proven before the search stopped."
         proven = "The optimum is proven. " if self.is_optimum_proven else "Better networks may exist. "
-        return f"{proven}No network that scores above {self.unexplored_bound:.6f} is missing."
+        return f"{proven}No network{scope} that scores above {self.unexplored_bound:.6f} is missing."
+
+    @property
+    def _scope(self) -> str:
+        """Which networks there can be, where the number of parents is limited; empty where it is not."""
+        constraints = self.score_table.provenance.get("constraints")
+        limit = constraints.get("max_parents") if isinstance(constraints, Mapping) else None
+        if limit is None:
+            return ""
+        if isinstance(limit, Mapping):
+            return " within the limits on parents"
+        return f" with at most {plural(limit, 'parent')} per variable" if isinstance(limit, int) else ""
 
     @cached_property
     def class_weights(self) -> NDArray[np.float64]:
