@@ -9,7 +9,16 @@ import typer
 
 from credibn._base.text import printable
 from credibn.cli.files import check_destination, note_incomplete, open_result, plain_frame, write_text
-from credibn.cli.options import AsJsonOption, PriorName, PriorOption, ReadFlags, ResultArgument, grouped, output
+from credibn.cli.options import (
+    AsJsonOption,
+    PriorName,
+    PriorOption,
+    ReadFlags,
+    ResultArgument,
+    columns_of_result,
+    grouped,
+    output,
+)
 from credibn.cli.text import pair_table
 from credibn.credible import CredibleSet
 from credibn.errors import OptionError
@@ -155,7 +164,7 @@ def report(
     found = open_result(result)
     dataset = None
     if data is not None:
-        dataset = reading.read(data, reading.columns_of_result(found))
+        dataset = reading.read(data, columns_of_result(found))
     elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")
     write_learning_page(found, out, dataset)

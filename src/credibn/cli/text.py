@@ -68,6 +68,8 @@ def flags_of(context: Any) -> Words:
 
 def flag_text(flags: Mapping[str, str], option: Option) -> str:
     """Return an option, and its value if it has one, as the shell takes them."""
+    if option.name == "columns" and isinstance(option.value, Mapping):
+        return " ".join(f"--{kind} {shlex.quote(name)}" for name, kind in option.value.items())
     if option.name not in flags:
         return str(option)
     flag, value = flags[option.name], option.value
@@ -75,6 +77,8 @@ def flag_text(flags: Mapping[str, str], option: Option) -> str:
         return flag
     if isinstance(value, Mapping):
         return " ".join(f"{flag} {shlex.quote(f'{name}={rule}')}" for name, rule in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(f"{flag} {shlex.quote(str(part))}" for part in value)
     return f"{flag} {shlex.quote(str(value))}"
 
 

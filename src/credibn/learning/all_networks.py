@@ -27,7 +27,7 @@ def exact_posterior(
     data: Any = None,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -40,8 +40,9 @@ def exact_posterior(
     n_threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -69,7 +70,7 @@ def exact_posterior(
         For scoring, as for `learn`.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns

@@ -289,6 +289,8 @@ def collect(
     log_total_mass = find_log_total_mass(call.source, call.search.posterior_share, call.run)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
+    if settings["score"] == "auto":
+        settings["score"] = scoring.get("score")
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
     call.run.settle(reason)

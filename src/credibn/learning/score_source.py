@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from credibn._base.text import byte_text
 from credibn._run import Run
-from credibn.data import Dataset
 from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
@@ -22,10 +21,10 @@ from credibn.scores import ScoreTable, read_scores
 from credibn.scores.partial import PartialScoring
 from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import (
+    columns_taken,
     count_allowed_sets,
     estimate_problem,
     make_problem,
-    resolve_score,
     stopped_while_scoring,
     table_of,
     try_score,
@@ -145,9 +144,9 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
-        columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
+        columns = columns_taken(scoring.score, scoring.equivalent_sample_size)
         with run.timing("read"), reading_until(run.deadline):
-            dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
+            dataset = read_table(data, reading, columns)
         self._problem = make_problem(dataset, scoring, 0.0)
         self._partial = PartialScoring(self._problem)
         self.n_variables = dataset.n_variables
