@@ -22,8 +22,8 @@ from credibn.scores import ScoreTable, read_scores
 from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import count_allowed_sets, estimate_problem, make_problem, resolve_score, score_problem
 
-_MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
-"""Rows of all sets together, and calls of a Python function, that take well below a second."""
+_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_CALL = 1e-8, 1e-6, 1e-4
+"""For a row of a set, a local score, and a call of a Python function; measured with one thread."""
 
 
 class ScoreSource(Protocol):
@@ -40,8 +40,8 @@ class ScoreSource(Protocol):
         """Return how many variables may have edges."""
         ...
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        """Whether scoring for this epsilon takes well below a second."""
+    def seconds_to_score(self, epsilon: float) -> float:
+        """Predict what scoring for this epsilon takes with one thread, from the number of steps alone."""
         ...
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -105,8 +105,8 @@ class _FromTable:
     def n_searched(self) -> int:
         return len(searched_nodes(self._table))
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        return True
+    def seconds_to_score(self, epsilon: float) -> float:
+        return 0.0
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         return self.largest_epsilon == math.inf and epsilon >= _span(table)
@@ -127,11 +127,11 @@ class _FromData:
     def n_searched(self) -> int:
         return self._problem.n_searched
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
+    def seconds_to_score(self, epsilon: float) -> float:
         needed = estimate_problem(self._within(epsilon))
         if needed.engine == "local":  # a Python function for each parent set
-            return needed.n_local_scores <= _MOST_LOCAL_SCORES
-        return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
+            return needed.n_local_scores * _SECONDS_PER_CALL
+        return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         """Score, unless a table for this epsilon or a larger one is at hand."""
