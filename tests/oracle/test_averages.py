@@ -580,9 +580,9 @@ def test_an_empty_set_has_no_average():
     full = small_set()
     empty = replace(full, structures=full.rows.first(0))
     for average in ("edge_probabilities", "ancestor_probabilities", "pair_probabilities", "most_probable_class"):
-        with pytest.raises(OptionError, match="the set holds no network"):
+        with pytest.raises(OptionError, match="the set has no network"):
             getattr(empty, average)()
-    with pytest.raises(OptionError, match="the set holds no network"):
+    with pytest.raises(OptionError, match="the set has no network"):
         next(empty.sample_networks(1))
 
 
