@@ -1,7 +1,7 @@
 """One graph for a whole credible set: edges above a threshold, or the DAG that agrees best with all networks.
 
 An edge that points one way in most networks may still be reversible in all their classes: its direction is decided
-only by the classes whose networks agree on it. So a threshold graph asks two questions of each pair: is it joined, and
+only by the classes whose networks agree on it. So a threshold graph decides two things for each pair: is it joined, and
 if so, is its direction decided?
 
 Two networks agree on a pair of variables when both have the edge one way, both the other way, or both have none. The

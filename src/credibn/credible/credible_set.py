@@ -51,7 +51,7 @@ _MOST = 0.5
 """A set that holds less of the posterior than this comes with a warning."""
 _FACTOR_STEP = 10
 _FACTORS = (3, 20, 150, 1000, *(_FACTOR_STEP**power for power in range(4, 14)))
-"""Bayes factors to go on with, each after those below it."""
+"""Bayes factors to try next, each after those below it."""
 _LARGEST_FACTOR = math.log(_FACTORS[-2])
 
 
