@@ -103,7 +103,7 @@ def edges(
         if value is not None and not 0 <= value <= 1:
             raise OptionError.refusing(name, value, "it must be a probability, 0 to 1")
     found = open_result(result)
-    facts = {
+    facts: dict[str, Any] = {
         "n_variables": len(found.names),
         "n_networks": found.n_networks,
         "n_classes": found.n_classes,

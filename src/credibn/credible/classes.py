@@ -125,9 +125,12 @@ class CredibleClasses(Sequence[CredibleClass]):
         if found.class_of is None:
             return None
         if self._is_whole:
-            return np.bitwise_and.reduce(masks_of(self._table, found.choices[found.members_of(number)]), axis=0)
-        first = int(found.first_members[number])
-        return masks_of(self._table, found.choices[first : first + 1])[0] & self._one_way
+            masks = masks_of(self._table, found.choices[found.members_of(number)])
+            shared: NDArray[np.uint64] = np.bitwise_and.reduce(masks, axis=0)
+        else:
+            first = int(found.first_members[number])
+            shared = masks_of(self._table, found.choices[first : first + 1])[0] & self._one_way
+        return shared
 
     @cached_property
     def _one_way(self) -> NDArray[np.uint64]:
