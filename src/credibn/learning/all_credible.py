@@ -89,7 +89,8 @@ def learn(
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
         Whether to compute which share of the posterior probability of all networks the set holds, see
-        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit is reached first.
+        `exact_posterior`, and the probabilities of edges over all networks; by default where it is predicted to take
+        at most ten seconds, about 19 variables. Unknown also where a limit is reached first.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional

@@ -30,12 +30,12 @@ from credibn.scores.scoring import (
     try_score,
 )
 
-_MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
-"""Rows of all sets together, and calls of a Python function, that take well below a second."""
 _SHARE_RESERVED = 0.1
 """Of the time limit: if scoring does not end before, the rest is for finding the best network among small sets."""
 _GRACE = 0.5
 """Seconds for the small sets, however late it is."""
+_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_CALL = 1e-8, 1e-6, 1e-4
+"""For a row of a set, a local score, and a call of a Python function; measured with one thread."""
 
 
 class ScoreSource(Protocol):
@@ -60,8 +60,8 @@ class ScoreSource(Protocol):
         """Return how many variables may have edges."""
         ...
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        """Whether scoring for this epsilon takes well below a second."""
+    def seconds_to_score(self, epsilon: float) -> float:
+        """Predict what scoring for this epsilon takes with one thread, from the number of steps alone."""
         ...
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -131,8 +131,8 @@ class _FromTable:
     def n_searched(self) -> int:
         return len(searched_nodes(self._table))
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        return True
+    def seconds_to_score(self, epsilon: float) -> float:
+        return 0.0
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         return self.largest_epsilon == math.inf and epsilon >= _span(table)
@@ -154,11 +154,11 @@ class _FromData:
     def n_searched(self) -> int:
         return self._problem.n_searched
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
+    def seconds_to_score(self, epsilon: float) -> float:
         needed = estimate_problem(self._within(epsilon))
         if needed.engine == "local":  # a Python function for each parent set
-            return needed.n_local_scores <= _MOST_LOCAL_SCORES
-        return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
+            return needed.n_local_scores * _SECONDS_PER_CALL
+        return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         table = self._scored(epsilon, stage)
