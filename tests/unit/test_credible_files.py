@@ -55,6 +55,8 @@ def assert_same(one, other):
         assert (mine is None) is (theirs is None)
         if mine is not None:
             assert (mine.dtype, mine.shape, mine.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+    assert (one.edges_over_all is None) is (other.edges_over_all is None)
+    assert one.edges_over_all is None or one.edges_over_all.tobytes() == other.edges_over_all.tobytes()
     assert one.score_table.same_as(other.score_table)
     assert one.score_table.scores.tobytes() == other.score_table.scores.tobytes()
     assert one.score_table.provenance == other.score_table.provenance
@@ -309,16 +311,17 @@ def test_a_later_version(saved):
         refuse(saved, "expected version 1 to 5 of credibn's credible sets, found '6'; upgrade credibn")
 
 
-def without_counts(metadata, table):
+def without_what_came_later(metadata, table):
     """The parts of a file as versions 1 to 4 had them."""
     facts = json.loads(metadata[b"credibn.facts"])
     del facts["training"]
-    return metadata | {b"credibn.facts": json.dumps(facts).encode()}, table.drop_columns(list(family_files.COLUMNS))
+    older = table.drop_columns(["edges_over_all", *family_files.COLUMNS])
+    return metadata | {b"credibn.facts": json.dumps(facts).encode()}, older
 
 
 def test_earlier_versions_are_read(saved):
-    found = replace(CredibleSet.load(saved), families=None)
-    metadata, table = without_counts(*read_parts(saved))
+    found = replace(CredibleSet.load(saved), edges_over_all=None, families=None)
+    metadata, table = without_what_came_later(*read_parts(saved))
     write_parts(saved, metadata | {b"credibn.credible_set": b"4"}, table)
     assert_same(CredibleSet.load(saved), found)
     with pytest.raises(OptionError, match=r"holds no counts .* an earlier version\): give the table as data"):
@@ -416,6 +419,9 @@ def repeat_row(values, width=4):
         ("candidate_scores", lambda v: v[::-1], "of another kind"),
         ("candidate_masks", lambda v: v | np.uint64(1), "of another kind"),
         ("offsets", lambda v: v * 0, "of another kind"),
+        ("edges_over_all", lambda v: v[:-1], "a probability for each of 16 edges"),
+        ("edges_over_all", lambda v: v + 0.5, "a probability for each of 16 edges"),
+        ("edges_over_all", lambda v: v * np.nan, "a probability for each of 16 edges"),
     ],
 )
 def test_wrong_arrays(saved, name, change, message):

@@ -74,6 +74,7 @@ def read_rows(
     ignore_extra: bool = False,
     handle_unknown: str = "error",
     unread: Iterable[str] = (),
+    dropped: Iterable[str] = (),
 ) -> NewRows:
     """Read a table of new rows, of any kind that `read_data` takes, with the states of a model.
 
@@ -84,8 +85,8 @@ def read_rows(
 
     ``missing_values`` are those of `read_data`; a text that is a state of its column is never missing, and where None
     is a state, a missing value is that state. Columns that the model does not have are an error unless
-    ``ignore_extra``. A category that is not among the states is an error; with ``handle_unknown="ignore"`` its cell
-    has no value. Text in a column of numbers is always an error.
+    ``ignore_extra``, or unless they are ``dropped``. A category that is not among the states is an error; with
+    ``handle_unknown="ignore"`` its cell has no value. Text in a column of numbers is always an error.
     """
     check_choice("handle_unknown", handle_unknown, get_args(HandleUnknown))
     if isinstance(data, Dataset):
@@ -97,7 +98,7 @@ def read_rows(
     with workspace() as connection:
         connection.execute("SET preserve_insertion_order = true")
         source = open_source(data, connection)
-        position_of = _positions(data, source, variables, ignore_extra)
+        position_of = _positions(data, source, variables, None if ignore_extra else set(dropped))
         given = tuple(name in position_of for name in variables)
         position_of = {name: at for name, at in position_of.items() if name not in set(unread)}
         texts = missing_texts(missing_values, source.is_text_file)
@@ -128,8 +129,8 @@ def read_other_columns(path: str | os.PathLike[str], names: Iterable[str]) -> tu
     return source.names, table.drop_columns(["row"]).rename_columns([source.names[at] for at in positions])
 
 
-def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extra: bool) -> dict[str, int]:
-    """Return the position in the table of each variable that is there."""
+def _positions(data: object, source: Source, names: tuple[str, ...], dropped: set[str] | None) -> dict[str, int]:
+    """Return the position in the table of each variable that is there; other columns are dropped, all with None."""
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         if len(source.names) != len(names):
             raise DataError(
@@ -137,8 +138,8 @@ def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extr
                 "each, in the order of the model (NaN or None where unknown), or a DataFrame with names"
             )
         return {name: at for at, name in enumerate(names)}
-    extra = [name for name in source.names if name not in names]
-    if extra and not ignore_extra:
+    extra = [name for name in source.names if dropped is not None and name not in names and name not in dropped]
+    if extra:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise DataError(
             "the model has no column {!r}{} ({}): rename or drop it, or pass {}",

@@ -14,6 +14,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.families import CountedFamilies, Families, States
 from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
+from credibn.data.reading_record import Reading
 from credibn.errors import CredibnWarning, Option, OptionError
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
@@ -123,7 +124,16 @@ def average_models(
     mixture = Mixture(trained.states, children, models, networks, weights / total)
     class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
-    return AveragedModel(trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts)
+    reading = reading_of(found)
+    return AveragedModel(trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading)
+
+
+def reading_of(found: CredibleSet) -> Reading | None:
+    """Return how the training table was read; None where the result does not say."""
+    try:
+        return Reading.of_json(found.provenance["reading"])
+    except (KeyError, TypeError):
+        return None
 
 
 def _check_limits(share: object, max_classes: object) -> None:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
+from credibn.data.reading_record import Reading
 from credibn.errors import OptionError
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
@@ -69,6 +70,9 @@ class AveragedModel:
     n_classes_used : int
     cuts : mapping of str to tuple of float
         Bin edges of the variables that were discretised.
+    reading : Reading or None
+        How the training table was read. New rows are read alike: the same texts are missing values, and the columns
+        that were dropped may be there.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class AveragedModel:
     share: float = 1.0
     n_classes_used: int = 1
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
@@ -222,8 +227,11 @@ class AveragedModel:
         unknown = sorted(options.keys() - set(_ROW_OPTIONS))
         if unknown:
             raise OptionError(f"unknown option {unknown[0]!r}; the options are {', '.join(map(repr, _ROW_OPTIONS))}")
-        unread = [self.names[v] for v in targets]
-        return read_rows(data, self.names, self.states, self.cuts, unread=unread, **options)
+        unread, dropped = [self.names[v] for v in targets], list[str]()
+        if self.reading is not None:
+            dropped = [column.name for column in self.reading.columns if column.kind in ("dropped", "weights")]
+            options = {"missing_values": self.reading.options.get("missing_values"), **options}
+        return read_rows(data, self.names, self.states, self.cuts, unread=unread, dropped=dropped, **options)
 
     def _evidence(self, rows: NewRows, at: NDArray[np.intp] | None = None) -> Evidence:
         """Return what is known of all rows, or of those at some positions."""
