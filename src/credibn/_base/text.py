@@ -51,3 +51,21 @@ def plain_cell(text: str) -> str:
     """
     is_formula = len(text) > 1 and text[0] in _FORMULA and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text
+
+
+def duration_text(seconds: float) -> str:
+    """Return a rough time as one would say it.
+
+    Examples
+    --------
+    >>> duration_text(0.2), duration_text(42.3), duration_text(5000), duration_text(3e6), duration_text(1e12)
+    ('below a second', 'about 42 seconds', 'about 83 minutes', 'about 35 days', 'more than 1,000 years')
+    """
+    units = ((1, "second", 120), (60, "minute", 7200), (3600, "hour", 48 * 3600), (86400, "day", 1000 * 86400))
+    if seconds < 1:
+        return "below a second"
+    for length, name, most in units:
+        if seconds < most:
+            return f"about {plural(round(seconds / length), name)}"
+    years = seconds / (365.25 * 86400)
+    return f"about {years:,.0f} years" if years < 1000 else "more than 1,000 years"
