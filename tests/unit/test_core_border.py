@@ -13,9 +13,9 @@ import pytest
 from core_calls import (
     CALLS,
     descent_parts,
+    planned,
     pruning_arguments,
     scoring_arguments,
-    sliced,
     table_parts,
 )
 from credibn import _core
@@ -274,15 +274,15 @@ def test_rows_that_do_not_exist_have_no_score():
         _core.networks_in_order(np.array([-4.0]), rows)
 
 
-def test_slices_that_are_not_there_are_refused():
+def test_tasks_that_do_not_exist_are_refused():
     for first, last in [(0, 0), (1, 0), (0, 1000)]:
-        for slice_of in (sliced().run_descent_tasks, sliced().run_table_tasks):
+        for run_tasks in (planned().run_descent_tasks, planned().run_table_tasks):
             with pytest.raises(ValueError, match="must select tasks that exist"):
-                slice_of(first, last, None)
+                run_tasks(first, last, None)
 
 
 def test_parts_that_do_not_fit_are_refused():
-    problem, parts = sliced(), table_parts()
+    problem, parts = planned(), table_parts()
     with pytest.raises(ValueError, match="one cost for each set"):
         problem.join_table(**parts | {"costs": parts["costs"][1:]})
     with pytest.raises(ValueError, match="one cost for each set"):
@@ -292,6 +292,6 @@ def test_parts_that_do_not_fit_are_refused():
         problem.join_descent(**parts | {"costs": parts["costs"][1:]})
 
 
-def test_slices_heed_their_watch():
-    assert sliced().run_descent_tasks(0, 1, lambda fraction: False) is None
-    assert sliced().run_table_tasks(0, 1, lambda fraction: False) is None
+def test_tasks_obey_their_watch():
+    assert planned().run_descent_tasks(0, 1, lambda fraction: False) is None
+    assert planned().run_table_tasks(0, 1, lambda fraction: False) is None

@@ -4,6 +4,8 @@ import re
 
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters of terminals, text direction and line breaks, and lone surrogates."""
+_YEAR = 31_557_600
+"""Seconds."""
 _FORMULA = "=+-@\t\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -33,6 +35,16 @@ def byte_text(n_bytes: float) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
+def duration_text(seconds: float) -> str:
+    """Return how long something takes, roughly: "a second", "40 seconds", "3 minutes", "2 hours", "5 days"."""
+    if seconds >= 1000 * _YEAR:
+        return "1,000 years or more"
+    for unit, size in (("year", _YEAR), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return plural(round(seconds / size), unit)
+    return "a second" if seconds < 1.5 else plural(round(seconds), "second")
+
+
 def printable(text: str, keep: str = "") -> str:
     """Return a text with control characters escaped, except those to `keep`.
 
@@ -51,21 +63,3 @@ def plain_cell(text: str) -> str:
     """
     is_formula = len(text) > 1 and text[0] in _FORMULA and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text
-
-
-def duration_text(seconds: float) -> str:
-    """Return a rough time as one would say it.
-
-    Examples
-    --------
-    >>> duration_text(0.2), duration_text(42.3), duration_text(5000), duration_text(3e6), duration_text(1e12)
-    ('below a second', 'about 42 seconds', 'about 83 minutes', 'about 35 days', 'more than 1,000 years')
-    """
-    units = ((1, "second", 120), (60, "minute", 7200), (3600, "hour", 48 * 3600), (86400, "day", 1000 * 86400))
-    if seconds < 1:
-        return "below a second"
-    for length, name, most in units:
-        if seconds < most:
-            return f"about {plural(round(seconds / length), name)}"
-    years = seconds / (365.25 * 86400)
-    return f"about {years:,.0f} years" if years < 1000 else "more than 1,000 years"

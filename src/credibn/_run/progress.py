@@ -87,7 +87,7 @@ class StageBar:
 
     def expect(self, stage: str, seconds: float) -> None:
         """Show how long a stage should take, beside its title."""
-        self._expected[stage] = f" ({duration_text(seconds)})"
+        self._expected[stage] = f" (about {duration_text(seconds)})"
 
     def stop(self) -> None:
         """Erase the line."""

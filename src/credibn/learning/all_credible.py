@@ -32,7 +32,7 @@ def learn(
     data: Any = None,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     ratio: float | None = None,
@@ -54,8 +54,9 @@ def learn(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -88,7 +89,8 @@ def learn(
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
         Whether to compute which share of the posterior probability of all networks the set holds, see
-        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit is reached first.
+        `exact_posterior`, and the probabilities of edges over all networks; by default where it is predicted to take
+        at most ten seconds, about 19 variables. Unknown also where a limit is reached first.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional
@@ -111,7 +113,7 @@ def learn(
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a
         `credibn.search.Tally`.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns

@@ -36,7 +36,7 @@ def k_best_networks(
     k: int = 100,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -53,8 +53,9 @@ def k_best_networks(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -74,7 +75,7 @@ def k_best_networks(
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, executor, checkpoint, progress
         As for `learn`.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
@@ -105,7 +106,7 @@ def k_best_classes(
     k: int = 100,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -122,8 +123,9 @@ def k_best_classes(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",

@@ -15,7 +15,7 @@ from credibn._run import Run
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
-from credibn.learning.all_networks import find_log_total_mass
+from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.options import Checkpoint, Kind, as_json
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
@@ -286,9 +286,11 @@ def collect(
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be."""
     table = answer.table
-    log_total_mass = find_log_total_mass(call.source, call.search.posterior_share, call.run)
+    over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
+    if settings["score"] == "auto":
+        settings["score"] = scoring.get("score")
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
     call.run.settle(reason)
@@ -301,7 +303,8 @@ def collect(
         engine=answer.engine,
         stopped_because=reason,
         unexplored_bound=bound,
-        log_total_mass=log_total_mass,
+        log_total_mass=None if over_all is None else over_all.log_mass,
+        edges_over_all=None if over_all is None else over_all.edges,
         timings=call.run.timings(),
         settings=settings,
         provenance={

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from credibn._base.text import byte_text, duration_text
 from credibn._run import Run
-from credibn.data import Dataset
 from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
@@ -24,19 +23,17 @@ from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import (
     LONG,
     ScoringEstimate,
+    columns_taken,
     count_allowed_sets,
     estimate_problem,
     make_problem,
     parents_to_try,
-    resolve_score,
     stopped_while_scoring,
     table_of,
     try_score,
     with_prediction,
 )
 
-_MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
-"""Rows of all sets together, and calls of a Python function, that take well below a second."""
 _SHARE_RESERVED = 0.1
 """Of the time limit: if scoring does not end before, the rest is for finding the best network among small sets."""
 _GRACE, _SMALL = 0.5, 3
@@ -44,6 +41,10 @@ _GRACE, _SMALL = 0.5, 3
 _HOPELESS, _RESUMED = 3.0, 100.0
 """Where scoring takes this many times longer than the time limit leaves, small sets are scored instead for as long as
 there is time; with a checkpoint, only where no number of runs comes near the end."""
+_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_CALL = 1e-8, 1e-6, 1e-4
+"""For a row of a set, a local score, and a call of a Python function; measured with one thread."""
+_MOMENT = 1.0
+"""Seconds: scoring that may take longer is predicted by a sample of it."""
 
 
 class ScoreSource(Protocol):
@@ -68,8 +69,8 @@ class ScoreSource(Protocol):
         """Return how many variables may have edges."""
         ...
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        """Whether scoring for this epsilon takes well below a second."""
+    def seconds_to_score(self, epsilon: float) -> float:
+        """Predict what scoring for this epsilon takes with one thread, from the number of steps alone."""
         ...
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -114,11 +115,11 @@ def _span(table: ScoreTable) -> float:
     return math.fsum(best - worst)
 
 
-def _is_long(needed: ScoringEstimate) -> bool:
-    """Whether scoring may take more than a moment."""
+def _seconds_at_most(needed: ScoringEstimate) -> float:
+    """Return how long scoring takes if no rule saves work."""
     if needed.engine == "local":  # a Python function for each parent set
-        return needed.n_local_scores > _MOST_LOCAL_SCORES
-    return needed.n_sets * needed.n_distinct > _MOST_COUNTED
+        return needed.n_local_scores * _SECONDS_PER_CALL
+    return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
 
 
 class _FromTable:
@@ -146,8 +147,8 @@ class _FromTable:
     def n_searched(self) -> int:
         return len(searched_nodes(self._table))
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        return True
+    def seconds_to_score(self, epsilon: float) -> float:
+        return 0.0
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         return self.largest_epsilon == math.inf and epsilon >= _span(table)
@@ -159,9 +160,9 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
-        columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
+        columns = columns_taken(scoring.score, scoring.equivalent_sample_size)
         with run.timing("read"), reading_until(run.deadline):
-            dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
+            dataset = read_table(data, reading, columns)
         self._problem = make_problem(dataset, scoring, 0.0)
         self._partial = PartialScoring(self._problem)
         self.n_variables = dataset.n_variables
@@ -169,8 +170,14 @@ class _FromData:
     def n_searched(self) -> int:
         return self._problem.n_searched
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        return not _is_long(estimate_problem(self._within(epsilon)))
+    def seconds_to_score(self, epsilon: float) -> float:
+        problem = self._within(epsilon)
+        needed = estimate_problem(problem)
+        at_most = _seconds_at_most(needed)
+        if at_most <= _MOMENT:
+            return at_most
+        predicted = with_prediction(problem, needed, self._run.n_workers, math.inf).seconds
+        return math.inf if predicted is None else min(at_most, predicted)
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         table = self._scored(epsilon, stage)
@@ -222,7 +229,7 @@ class _FromData:
     def _look_ahead(self, problem: ScoringProblem, estimate: ScoringEstimate) -> None:
         """Predict how long scoring takes; where that is too long, say so, and score small sets first."""
         run, left = self._run, self._run.seconds_left()
-        if not _is_long(estimate):
+        if _seconds_at_most(estimate) <= _MOMENT:
             return
         estimate = with_prediction(problem, estimate, run.n_workers, LONG if left is None else min(left, LONG))
         if estimate.seconds is None:  # it will be refused
@@ -235,7 +242,7 @@ class _FromData:
             feasible = estimate.feasible_parents, estimate.feasible_seconds
         warnings.warn(
             CredibnWarning(
-                "scoring {} columns with up to {} parents takes {}{}: {}",
+                "scoring {} columns with up to {} parents takes about {}{}: {}",
                 estimate.n_searched,
                 estimate.largest_parent_set,
                 duration_text(estimate.seconds),

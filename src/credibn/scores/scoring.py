@@ -61,7 +61,7 @@ LONG, _SOON = 600.0, 60.0
 def score_parent_sets(
     data: Any,
     *,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     equivalent_sample_size: float | None = None,
@@ -74,8 +74,9 @@ def score_parent_sets(
     n_threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -90,8 +91,10 @@ def score_parent_sets(
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
         See `read_data`.
     score : str or score object
-        One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
-        or an object with the members of `SetScore` or `LocalScore`.
+        One of "bic", "bdeu", "aic" (categorical), "gaussian-bic", "bge" (continuous), "conditional-gaussian-bic"
+        (both); or an object with the members of `SetScore` or `LocalScore`. By default "auto": the content of each
+        column says whether it is categorical or numeric, see `read_data`, and the score is "bic",
+        "gaussian-bic" or "conditional-gaussian-bic" accordingly.
     bayes_factor, epsilon : float, optional
         How much worse than the best a network may score: epsilon = ln(bayes_factor). By default a factor of 20.
     equivalent_sample_size : float, optional
@@ -111,7 +114,7 @@ def score_parent_sets(
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
@@ -204,7 +207,7 @@ class ScoringEstimate:
 def estimate_scoring(
     data: Any,
     *,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     equivalent_sample_size: float | None = None,
@@ -215,8 +218,9 @@ def estimate_scoring(
     prior: StructurePrior | None = None,
     engine: str = "auto",
     n_threads: int | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -279,8 +283,8 @@ def count_allowed_sets(problem: ScoringProblem) -> int:
 
 def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS) -> ScoringProblem:
     """Read the data, and resolve the options of scoring against its columns."""
-    scorer = resolve_score(scoring.score, scoring.equivalent_sample_size)
-    dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(scorer.columns))
+    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size))
+    scorer = resolve_score(score_for(scoring.score, dataset), scoring.equivalent_sample_size)
     constraints = resolve_constraints(
         dataset.names,
         forbidden_edges=scoring.forbidden_edges,
@@ -292,15 +296,30 @@ def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: Read
     return ScoringProblem(dataset, scorer, epsilon, constraints, resolve_prior(scoring.prior, dataset.names))
 
 
+def columns_taken(score: str | SetScore | LocalScore, equivalent_sample_size: float | None = None) -> str:
+    """Return the kind of columns that a score takes; "auto" takes any."""
+    return "mixed" if score == "auto" else resolve_score(score, equivalent_sample_size).columns
+
+
+def score_for(score: str | SetScore | LocalScore, dataset: Dataset) -> str | SetScore | LocalScore:
+    """Return the score that is used for a table: "auto" is the BIC for the kinds of its columns."""
+    if score != "auto":
+        return score
+    if all(dataset.is_discrete):
+        return "bic"
+    return "conditional-gaussian-bic" if any(dataset.is_discrete) else "gaussian-bic"
+
+
 def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
     """Return the score object that a name, or an object, and the equivalent sample size stand for."""
     if score == "bdeu":
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
         raise OptionError(
-            "{} was given with score {!r}; only 'bdeu' takes it",
+            "{} was given with score {!r}; only {} takes it",
             Option("equivalent_sample_size", equivalent_sample_size),
             score,
+            Option("score", "bdeu"),
         )
     if isinstance(score, str):
         named: dict[str, SetScore] = {
@@ -409,7 +428,7 @@ def parents_to_try(feasible: tuple[int, float] | None) -> Phrase:
     """Return the advice that follows from `feasible_parents`."""
     if feasible is None:
         return Phrase("use fewer columns")
-    return Phrase("try {} ({})", Option("max_parents", feasible[0]), duration_text(feasible[1]))
+    return Phrase("try {} (about {})", Option("max_parents", feasible[0]), duration_text(feasible[1]))
 
 
 def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
