@@ -95,7 +95,7 @@ def test_where_the_time_limit_is_hopeless_all_of_it_goes_to_small_sets(noise, sl
     monkeypatch.setattr(score_source.PartialScoring, "deepen", lambda *_: begun.append("small"))
     with pytest.warns(CredibnWarning, match="more than time_limit leaves: try max_parents=1"):
         found = learn(noise, time_limit=20.0)
-    assert begun == ["small", "all", "small"]
+    assert begun[:3] == ["small", "all", "small"]
     assert found.n_networks == 1
 
 

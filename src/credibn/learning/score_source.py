@@ -218,7 +218,8 @@ class _FromData:
                     Option("max_parents"),
                 )
             self._partial = PartialScoring(problem)
-            self._look_ahead(problem, estimate)
+            if stage == "score":
+                self._look_ahead(problem, estimate)
             found = try_score(problem, estimate, self._run, finished=self._partial.finished)
             if found is None:
                 return None

@@ -417,7 +417,7 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
 
 
 def _most_bytes() -> int:
-    return min(MOST_TABLE_BYTES, usable_bytes())
+    return int(min(MOST_TABLE_BYTES, usable_bytes()))
 
 
 def _is_too_large(estimate: ScoringEstimate) -> bool:
