@@ -264,7 +264,10 @@ class GapFlags(EpsilonFlags):
 class SearchFlags:
     """How networks are searched for."""
 
-    unit: Annotated[Unit, _search(help="Search by class, where possible, or list networks one by one.")] = "auto"
+    unit: Annotated[
+        Unit,
+        _search(metavar="WHAT", help="auto, classes or networks: search by class, where possible, or one by one."),
+    ] = "auto"
     score_equivalent: Annotated[
         bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
     ] = False
