@@ -68,9 +68,9 @@ def one_round(n_variables: int, arguments: list[str], seed: int) -> Counter[str]
         folder = Path(name)
         command, *options = arguments
         source = ["--data", experiments(folder)] if command == "paper" else [noise(folder, n_variables, seed)]
-        question = [command, *options, *source]
+        command_line = [command, *options, *source]
         done = subprocess.run(
-            [sys.executable, KILLING, str(seed), str(LATE_KILLS), folder / "whole", folder / "killed", *question],
+            [sys.executable, KILLING, str(seed), str(LATE_KILLS), folder / "whole", folder / "killed", *command_line],
             env={**os.environ, "CREDIBN_CHECKPOINT_SECONDS": "0", "PYTHONPATH": str(Path(__file__).parents[1])},
             capture_output=True,
             text=True,

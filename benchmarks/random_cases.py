@@ -1,4 +1,4 @@
-"""Random data of all shapes with random questions about it, the same for the same seed: for the soak.
+"""Random data of all shapes with random options, the same for the same seed: for the soak.
 
 Adversarial cases try the rounding of every stage: deterministic columns, skewed counts of up to 2^32 - 1 rows,
 equivalent sample sizes over 600 orders of magnitude, nearly collinear numbers, and epsilon exactly at the gap between

@@ -1,4 +1,4 @@
-"""Runs one piece of work in a process of its own, and reports its answer, its seconds and its peak memory."""
+"""Runs one task in a process of its own, and reports its answer, its seconds and its peak memory."""
 
 import json
 import os

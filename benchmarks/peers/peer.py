@@ -1,4 +1,4 @@
-"""What the questions share: peers that may be missing, CPU seconds, tables of data, scores of whole networks."""
+"""What the problems share: peers that may be missing, CPU seconds, tables of data, scores of whole networks."""
 
 import contextlib
 import io

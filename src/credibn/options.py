@@ -201,7 +201,8 @@ class SearchOptions(_Group):
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
-        Whether to compute which share of the posterior of all networks the set holds; by default where it is cheap.
+        Whether to compute which share of the posterior of all networks the set holds; by default where it is predicted
+        to take at most ten seconds.
 
     Examples
     --------

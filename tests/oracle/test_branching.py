@@ -121,7 +121,7 @@ def test_the_side_of_the_least_bound_comes_last():
 
 @pytest.mark.parametrize("seed", sampled(2, range(4)))
 @pytest.mark.parametrize("n_tried", [1, 3])
-def test_walks_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
+def test_listings_in_stages_find_each_network_once(seed, n_tried, monkeypatch):
     monkeypatch.setattr(branching, "TRIED_EDGES", n_tried)
     monkeypatch.setattr(exploration, "MOST_SUBSET_SECONDS", -1.0)
     monkeypatch.setattr(exploration, "FIRST_STEPS", 2)

@@ -58,7 +58,7 @@ def bytes_of_set(found):
 
 
 def candidates_by_name(table):
-    """Each candidate's score by the names of its node and parents: what is left when the order of columns is not."""
+    """Each candidate's score by the names of its node and parents: what does not depend on the order of columns."""
     return {(name, frozenset(parents)): score for name in table.names for score, parents in table.parent_sets(name)}
 
 

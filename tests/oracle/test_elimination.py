@@ -186,8 +186,8 @@ def random_evidence(network, rng, n_observed):
     row = dict[int, int]()
     for v in network.topological_order:
         model = network.local_models[v]
-        chances = model.probabilities[tuple(row[p] for p in model.parents)]
-        row[v] = int(rng.choice(len(chances), p=chances / chances.sum()))  # files print a few digits only
+        printed = model.probabilities[tuple(row[p] for p in model.parents)]  # with a few digits only
+        row[v] = int(rng.choice(len(printed), p=printed / printed.sum()))
     return {int(v): row[int(v)] for v in rng.choice(len(row), size=n_observed, replace=False)}
 
 

@@ -62,7 +62,7 @@ def test_classes_equal_brute_force(seed, has_ties):
 @pytest.mark.parametrize("seed", sampled(3, range(6)))
 @pytest.mark.parametrize("by_subsets", [False, True])
 def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):
-    """By branching, or by dynamic programming over what is left open."""
+    """By branching, or by dynamic programming over what remains open."""
     leave_a_gap(monkeypatch, MOST_SUBSET_SECONDS=100.0 if by_subsets else -1.0)
     random = np.random.default_rng(seed)
     costs = equivalent_costs(5, random)
@@ -89,7 +89,7 @@ def test_required_edges_leave_no_empty_parent_set():
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_every_cluster_row_holds_for_every_dag(n):
+def test_every_cluster_cut_holds_for_every_dag(n):
     _, offsets, flat, masks, problem = complete_problem(n, np.random.default_rng(n))
     positions = dag_positions(n, offsets, masks)
     for size in range(2, n + 1):
@@ -121,7 +121,7 @@ def test_found_rows_are_violated_and_valid(seed):
 
 
 @pytest.mark.parametrize("seed", sampled(3, range(5)))
-def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
+def test_any_duals_give_a_bound_and_the_identity_holds(seed):
     random = np.random.default_rng(seed)
     n = 5
     _, offsets, flat, masks, problem = complete_problem(n, random)
@@ -132,15 +132,15 @@ def test_any_multipliers_give_a_bound_and_the_identity_holds(seed):
         for nodes in itertools.combinations(range(n), size)
         for k in range(1, size)
     ]
-    multipliers = random.exponential(1.0, len(ids)) * (random.random(len(ids)) < 0.4)
-    lower, margin, reduced = problem.bound(np.array(ids), multipliers, everywhere)
+    duals = random.exponential(1.0, len(ids)) * (random.random(len(ids)) < 0.4)
+    lower, margin, reduced = problem.bound(np.array(ids), duals, everywhere)
     assert 0 < margin < 1e-6
     assert reduced.min() == 0
     positions = dag_positions(n, offsets, masks)
     true_costs = flat[positions].sum(axis=1)
     assert lower <= true_costs.min() + margin
     slack = np.zeros(len(positions))
-    for row, y in zip(ids, multipliers, strict=True):
+    for row, y in zip(ids, duals, strict=True):
         dense, rhs = dense_row(problem, row, len(flat))
         slack += y * (dense[positions].sum(axis=1) - rhs)
     assert np.allclose(lower + reduced[positions].sum(axis=1) + slack, true_costs, atol=1e-9)
@@ -173,11 +173,11 @@ def test_no_dual_values_lose_a_network(first, second, by_class):
     assert np.isfinite(reduced).all()
     collection = _core.Collection(3, int(by_class), 1.0, TOLERANCE, None, None, None)
     collection.update_incumbent(1e-9)
-    walk = problem.search_depth_first(
+    search = problem.search_depth_first(
         collection, ids, duals, everything, [0, 1, 2], by_class, None, None, 0, None, 1, None
     )
-    assert walk is not None
-    assert walk[0]
+    assert search is not None
+    assert search[0]
     assert collection.count() == (11 if by_class else 25)
 
 

@@ -33,8 +33,8 @@ def pruned_table(n, seed):
     data = random.integers(0, 2, (300, n))
     for v in range(1, n):
         parents = random.choice(v, size=min(v, int(random.integers(1, 4))), replace=False)
-        chances = np.where(random.random(2 ** len(parents)) < 0.5, 0.2, 0.8)
-        data[:, v] = random.random(300) < chances[(data[:, parents] << np.arange(len(parents))).sum(axis=1)]
+        probabilities = np.where(random.random(2 ** len(parents)) < 0.5, 0.2, 0.8)
+        data[:, v] = random.random(300) < probabilities[(data[:, parents] << np.arange(len(parents))).sum(axis=1)]
     return score_parent_sets(data[:, random.permutation(n)], epsilon=EPSILON)
 
 
@@ -97,7 +97,7 @@ def poor_start(monkeypatch):
     monkeypatch.setattr(exploration.Exploration, "improve", poor)
 
 
-def walk_without_a_cap(monkeypatch):
+def list_without_a_limit(monkeypatch):
     """Record each network as soon as it is found."""
     changes = {
         "CLOSED": math.inf,
@@ -110,8 +110,8 @@ def walk_without_a_cap(monkeypatch):
         monkeypatch.setattr(exploration, name, value)
 
 
-def branch_before_walking(monkeypatch):
-    """Split the large branches, and walk the others without a cap."""
+def branch_before_listing(monkeypatch):
+    """Split the large branches, and list the others without a limit."""
 
     def enumerate_later(self, bound, is_open):
         if is_open.sum() > max(self.n, 0.85 * len(self.costs)):
@@ -132,12 +132,12 @@ def assert_same_classes(found, costs, expected):
 
 
 @pytest.mark.usefixtures("poor_start")
-@pytest.mark.parametrize("way", sampled(2, ["walks", "branches", "tasks of walks", "tasks of branches"]))
+@pytest.mark.parametrize("way", sampled(2, ["listings", "branches", "tasks of listings", "tasks of branches"]))
 def test_a_poor_first_network_costs_no_class(way, monkeypatch):
-    if "walks" in way:
-        walk_without_a_cap(monkeypatch)
+    if "listings" in way:
+        list_without_a_limit(monkeypatch)
     else:
-        branch_before_walking(monkeypatch)
+        branch_before_listing(monkeypatch)
     monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
     n_left_out = 0
     for n, seed in itertools.product((5, 6, 7, 8), range(6)):

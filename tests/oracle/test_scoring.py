@@ -1,4 +1,4 @@
-"""The scoring stage against brute force: what is kept, its scores, and that nothing but the question decides.
+"""The scoring stage against brute force: the candidates, their scores, and that nothing but data and options decides.
 
 A parent set is kept exactly if no allowed subset is cheaper by more than epsilon. Sets within 1e-7 of that
 boundary are left out of comparisons with naive costs, which round otherwise; exact ties have their own tests.
@@ -98,7 +98,7 @@ def assert_rule_one(scored, costs, epsilon):
 
 
 def digits_left(costs):
-    """1e-8; more where the costs of one network add up to so much that a double has no more digits left."""
+    """1e-8; more where the costs of one network add up to numbers so large that a double has no more digits left."""
     return max(1e-8, 4e-15 * sum(max(by_parents.values()) for by_parents in costs if len(by_parents) <= 2))
 
 
@@ -153,20 +153,20 @@ def test_the_oracle_by_mask_is_the_plain_one():
                 assert masks[mask] == pytest.approx(costs[child][parents], rel=1e-9)
 
 
-# -------------------------------------------------------------------------- what is kept, against brute force
+# -------------------------------------------------------------------------- the candidates, against brute force
 
 
 @each_score
 @examples(50)
 @given(table=strategies.coded_tables(max_weight=3), epsilon=strategies.epsilons())
-def test_kept_is_what_rule_one_keeps(score, table, epsilon):
+def test_candidates_are_those_of_rule_one(score, table, epsilon):
     assert_rule_one(run_both(table, score=score, epsilon=epsilon), naive_costs(table, score), epsilon)
 
 
 @each_score
 @examples(20)
 @given(table=strategies.functional_tables(), epsilon=strategies.epsilons())
-def test_kept_is_what_rule_one_keeps_where_columns_depend(score, table, epsilon):
+def test_candidates_are_those_of_rule_one_where_columns_depend(score, table, epsilon):
     assert_rule_one(run_both(table, score=score, epsilon=epsilon), naive_costs(table, score), epsilon)
 
 
@@ -274,7 +274,7 @@ def test_ties_at_a_bayes_factor_stay(engine):
     assert scored.counts.tolist() == [2, 2]
 
 
-# ------------------------------------------------------------------------- nothing but the question decides
+# --------------------------------------------------------------------- nothing but data and options decides
 
 
 @each_score

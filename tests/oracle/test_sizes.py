@@ -152,7 +152,7 @@ def test_sixty_variables_of_a_hundred_states(n_parents, score, engine):
     required = [(p, 0) for p in range(1, n_parents + 1)]
     limits = {f"v{v}": n_parents if v == 0 else 0 for v in range(60)}
     if engine == "table" and n_parents > 8:
-        return  # a table of all sets of so many variables is not to be had
+        return  # a table of all sets of this many variables does not fit in memory
     if engine == "table":
         table = strategies.CodedTable(codes[:, :9], (100,) * 9, table.weights)
         limits = {f"v{v}": 8 if v == 0 else 0 for v in range(9)}

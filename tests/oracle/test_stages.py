@@ -1,4 +1,4 @@
-"""Long walks list the networks near the optimum first, so that a search that is stopped promises something.
+"""Long listings give the networks near the optimum first, so that a search that is stopped promises something.
 
 What a stopped search states is compared with all networks, also where the bound lies beyond the optimum.
 """
@@ -24,7 +24,7 @@ EPSILON = 5.0
 
 @pytest.fixture
 def in_stages(monkeypatch):
-    """Take every walk for a long one, and stop at the first step or at any other."""
+    """Treat every listing as a long one, and stop at the first step or at any other."""
     changes = {
         "LONG_LISTING": 1,
         "STEPS_BEFORE_SPREADING": 30,
@@ -43,7 +43,7 @@ def in_stages(monkeypatch):
 
 @pytest.fixture
 def bands(monkeypatch):
-    """The band of each walk, with whether it came to its end."""
+    """The band of each listing, with whether it finished."""
     seen, list_range = [], exploration.Exploration.list_range
 
     def watched(self, branch, plan, max_steps=None):
@@ -134,7 +134,7 @@ def test_stages_on_an_executor(seed, by_class):
 @pytest.mark.usefixtures("in_stages")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("step", [7, 11])
-def test_stages_go_on_after_an_interruption(step, by_class, tmp_path, monkeypatch):
+def test_stages_resume_after_an_interruption(step, by_class, tmp_path, monkeypatch):
     monkeypatch.setattr(exploration, "STEPS_PER_TASK", 0.1)
     costs = equivalent_costs(5, np.random.default_rng(0))
     expected = expected_of(costs)
@@ -180,7 +180,7 @@ def test_bands_share_no_network_and_hold_all(by_class, has_ties):
     problem = _core.SearchProblem(offsets, flat, masks)
     optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(4))
 
-    def walked(limits):
+    def listed(limits):
         collection = _core.Collection(4, int(by_class), 4.0, TOLERANCE, None, None, None)
         for above, up_to in itertools.pairwise(limits):
             rows = np.empty(0, np.int64), np.empty(0), np.ones(len(flat), np.uint8)
@@ -191,9 +191,9 @@ def test_bands_share_no_network_and_hold_all(by_class, has_ties):
             assert done[0]
         return collection.finish(1, None)[:3]
 
-    whole = walked([-math.inf, math.inf])
+    whole = listed([-math.inf, math.inf])
     assert len(whole[1]) > 5
-    in_bands = walked([-math.inf, optimum, optimum + 1.0, optimum + 1.0, optimum + 2.5, math.inf])
+    in_bands = listed([-math.inf, optimum, optimum + 1.0, optimum + 1.0, optimum + 2.5, math.inf])
     assert all(np.array_equal(one, other) for one, other in zip(whole, in_bands, strict=True))
 
 
@@ -202,10 +202,10 @@ def test_a_stage_takes_a_small_share_of_what_is_expected():
     problem = SearchProblem(("a",), *arrays([{(): 0.0}]), 6.0, TOLERANCE)
     run = exploration.Exploration(problem, new_collection(problem))
     run.collection.update_incumbent(100.0)
-    walk = Listing(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
-    up_to, n_steps = run.next_stage(walk)
+    listing = Listing(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
+    up_to, n_steps = run.next_stage(listing)
     assert (round(up_to, 2), n_steps) == (102.81, 20_000.0)
-    left = run.after_stage(Branch(np.ones(1, np.uint8), 100.0, np.empty(0, np.int64), 1.0), walk, up_to, 30_000.0)
+    left = run.after_stage(Branch(np.ones(1, np.uint8), 100.0, np.empty(0, np.int64), 1.0), listing, up_to, 30_000.0)
     assert left.lower == left.listing.above == up_to
     # From 1,000 to 30,000 steps over 1.81 nats: over 3.19 more, 30 ** (3.19 / 1.81) times as many; a sixteenth of that.
     assert left.listing.n_expected == pytest.approx(30_000 / 16 * 30 ** (3.19 / 1.81), rel=0.05)
@@ -244,11 +244,11 @@ def test_dynamic_programming_with_a_time_limit_lists_the_nearest_networks_first(
     for n_calls in range(1, 50):
         calls = itertools.count()
 
-        def goes_on(stage, _, calls=calls, n_calls=n_calls):
+        def should_continue(stage, _, calls=calls, n_calls=n_calls):
             return stage != "enumeration" or next(calls) < n_calls
 
         try:
-            found = learn(data, time_limit=1e6, progress=goes_on, **options)
+            found = learn(data, time_limit=1e6, progress=should_continue, **options)
         except KeyboardInterrupt:
             continue  # before a network was found
         if found.complete:

@@ -444,7 +444,7 @@ def test_errors_of_the_library_name_the_flags_of_the_shell(asia, words, message)
 
 @contextlib.contextmanager
 def started(*words, **streams):
-    """Start the script so that it heeds SIGINT, even where this process was told to ignore it."""
+    """Start the script so that it obeys SIGINT, even where this process was told to ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen([str(word) for word in (SCRIPT, *words)], **streams)

@@ -82,7 +82,11 @@ def test_text_shows_the_best_classes(data, engine):
     assert result.exit_code == 0, result.output
     expected = learn(data, engine=engine)
     assert result.stdout.startswith(expected.summary())
-    assert re.search(r"^score +networks +weight +edges of the class$".replace("^", "^ *"), result.stdout, flags=re.M)
+    assert re.search(
+        r"^score +networks +of the set +of all networks +edges of the class$".replace("^", "^ *"),
+        result.stdout,
+        flags=re.M,
+    )
     assert "v0 -- v1" in result.stdout
     many = run("learn", data, "--engine", engine, "--epsilon", 10)
     assert re.search(r"^\.\.\. and \d+ more$", many.stdout, flags=re.M)
@@ -157,7 +161,7 @@ def test_scores_instead_of_data(data, engine, tmp_path):
     ("words", "reason"),
     [(["--max-networks", 1], "max_networks"), (["--max-classes", 1], "max_classes")],
 )
-def test_a_limit_that_struck_has_its_own_status(data, engine, tmp_path, words, reason):
+def test_reaching_a_limit_has_its_own_status(data, engine, tmp_path, words, reason):
     result = run("learn", data, "--epsilon", 10, "--engine", engine, *words, "--json", "-o", tmp_path)
     assert result.exit_code == 3
     facts = json.loads(result.stdout)

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-import pieces
+import worker_tasks
 from credibn import CredibleSet, CredibnWarning, learn
 from credibn._base import atomic
 from credibn._run import Run
@@ -100,7 +100,7 @@ def test_a_folder_that_vanishes_is_made_again_or_done_without(tmp_path):
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "out").write_text("a file where the folder was")
     with pytest.warns(CredibnWarning, match="The result does not need it"):
-        done = list(held.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
+        done = list(held.do("test", "q", worker_tasks.double, 0, range(3), lambda fraction: True))
     assert sorted(int(arrays["double"][0]) for _, arrays in done) == [0, 2, 4]
     held.store.remove()
 
@@ -109,13 +109,13 @@ def test_what_was_written_before_a_fault_still_serves(tmp_path, faulty):
     calls = tmp_path / "calls"
     calls.mkdir()
     held = eager(tmp_path / "checkpoint")
-    list(held.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
+    list(held.do("test", "q", worker_tasks.count_calls, calls, range(3), lambda fraction: True))
     faulty(errno.ENOSPC, lambda path: True)
     with pytest.warns(CredibnWarning, match="the disk is full"):
         held.store.save("test", "q", "state", {"a": np.arange(3)})
     held.store.close()
     again = eager(tmp_path / "checkpoint")
-    list(again.do("test", "q", pieces.count_calls, calls, range(3), lambda fraction: True))
+    list(again.do("test", "q", worker_tasks.count_calls, calls, range(3), lambda fraction: True))
     assert len(list(calls.iterdir())) == 3, "each was done once"
     again.store.remove()
 
@@ -157,7 +157,7 @@ def test_a_lost_worker_and_a_full_disk(tmp_path, faulty):
         held.store.save("test", "q", "state", {"a": np.arange(3)})
     pool.shutdown()
     with pytest.raises(ValueError, match="What was done so far is lost"):
-        list(held.do("test", "q", pieces.double, 0, range(3), lambda fraction: True))
+        list(held.do("test", "q", worker_tasks.double, 0, range(3), lambda fraction: True))
 
 
 # ---- results of the command line ----

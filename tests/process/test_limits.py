@@ -1,4 +1,4 @@
-"""Limits honoured and interrupts in good order: whatever ends a run, what is left is valid and says what it lacks."""
+"""Limits honoured and interrupts in good order: however a run ends, its result is valid and says what it lacks."""
 
 import itertools
 import math
@@ -164,7 +164,7 @@ def test_wherever_it_is_stopped_the_answer_is_valid(engine, unit):
     assert n_partial > 0 or engine == "dynamic_programming"
 
 
-def test_the_best_network_of_a_walk_that_gave_up_is_kept(monkeypatch):
+def test_the_best_network_of_an_abandoned_listing_is_recorded(monkeypatch):
     """Its cost alone was kept: a result could know of a better network than it held."""
 
     def poor(self, order, effort):
@@ -263,11 +263,11 @@ def test_what_others_leave_of_the_processors_counts(share, stops_at):
     clock, processor_clock = Clock(), Clock()
     watch = Run(time_limit=10.0, clock=clock, processor_clock=processor_clock)
     watch.follow(lambda: Tally("networks", 1_000_000, -1.0, seconds_to_finish=4.0))
-    goes_on = True
-    while goes_on:
+    continues = True
+    while continues:
         clock.now += 0.25
         processor_clock.now += share * 0.25
-        goes_on = watch("enumeration", 0.5)
+        continues = watch("enumeration", 0.5)
     assert clock.now == pytest.approx(stops_at, abs=1.0)
 
 
@@ -294,13 +294,13 @@ def test_finishing_too_late_is_the_time_limit():
 
 def test_after_an_interruption_finishing_has_a_moment():
     clock = Clock()
-    goes_on = True
-    watch = Run(lambda *_: goes_on, clock=clock)
+    continues = True
+    watch = Run(lambda *_: continues, clock=clock)
     assert watch("enumeration", 0.5)
     assert watch("sorting", 0.0)
     clock.now = 500.0
     assert watch("sorting", 0.5), "nothing hurries"
-    goes_on = False
+    continues = False
     assert watch("sorting", 0.6)
     clock.now = 501.0
     assert (watch("sorting", 0.7), watch.reason) == (False, "interrupted")
@@ -327,7 +327,7 @@ def test_reading_ends_with_the_time():
     in_time = reading_until(time.monotonic() + 0.2)
     with pytest.raises(TimeLimitError, match="while the data were read"), in_time, workspace() as connection:
         connection.sql(endless).fetchall()
-    assert read_data(np.eye(2, dtype=int)).n_rows == 2, "the limit is over with the context"
+    assert read_data(np.eye(2, dtype=int)).n_rows == 2, "the limit ends with the context"
 
 
 def test_a_local_score_is_stopped_between_sets():

@@ -1,4 +1,4 @@
-"""`learn --out` after kills at random moments: it goes on, and ends with the same bytes."""
+"""`learn --out` after kills at random moments: it resumes, and ends with the same bytes."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def write_noise(path, n_variables, n_rows, seed):
     ],
     ids=["networks", "classes"],
 )
-def test_a_killed_run_goes_on_to_the_same_bytes(n_variables, options, tmp_path):
+def test_a_killed_run_resumes_to_the_same_bytes(n_variables, options, tmp_path):
     data = tmp_path / "noise.csv"
     write_noise(data, n_variables, 60, 1)
     arguments = ["learn", data, *options, "--engine", "integer-program"]

@@ -1,4 +1,4 @@
-"""A search cut into parts: rows made again elsewhere, walks in pieces, workers, and going on after an interruption."""
+"""A search in tasks: cuts derived again elsewhere, listings in tasks, workers, and resuming after an interruption."""
 
 import itertools
 import math
@@ -30,9 +30,9 @@ from searching import (
 )
 
 
-@pytest.fixture(params=["branches", "walks"])
-def in_many_parts(request, monkeypatch):
-    """Make every search branch, or walk in pieces, and hand back after each part."""
+@pytest.fixture(params=["branches", "listings"])
+def in_many_tasks(request, monkeypatch):
+    """Make every search branch, or list in tasks, and hand back after each task."""
     leave_a_gap(
         monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, LISTING_TASKS=7, STEPS_PER_TASK=0.1
     )
@@ -48,8 +48,8 @@ def same_answer(left, right):
     )
 
 
-def problem_with_rows(seed, n=6):
-    """A problem with cluster rows and half rows in its pool, of which some are made of others."""
+def problem_with_cuts(seed, n=6):
+    """A problem with cluster cuts and zero-half cuts in its pool, of which some are derived from others."""
     offsets, flat, masks = arrays(random_costs(n, np.random.default_rng(seed)))
     problem = _core.SearchProblem(offsets, flat, masks)
     relaxation = Relaxation(problem, offsets, flat)
@@ -61,21 +61,21 @@ def problem_with_rows(seed, n=6):
     return (offsets, flat, masks), problem, relaxation.solve()
 
 
-def row_of(problem, number):
+def cut_of(problem, number):
     at, coefficients, rhs = problem.cut(int(number))
     return at.tolist(), coefficients.tolist(), rhs
 
 
 @pytest.mark.parametrize("seed", sampled(1, range(8)))
-def test_rows_are_made_again_from_their_recipes(seed):
-    costs, problem, _ = problem_with_rows(seed)
+def test_cuts_are_derived_again_from_their_definitions(seed):
+    costs, problem, _ = problem_with_cuts(seed)
     everything = np.arange(problem_size(problem))
     wanted = np.random.default_rng(seed).permutation(everything)[: 1 + len(everything) // 2]
-    recipes, places = problem.cut_definitions(wanted)
+    definitions, places = problem.cut_definitions(wanted)
     other = _core.SearchProblem(*costs)
     other.add_cluster_cut([0, 1], 1)  # its pool need not be empty
-    made = other.make_cuts(recipes)
-    assert [row_of(other, made[place]) for place in places] == [row_of(problem, row) for row in wanted]
+    made = other.make_cuts(definitions)
+    assert [cut_of(other, made[place]) for place in places] == [cut_of(problem, row) for row in wanted]
 
 
 def problem_size(problem):
@@ -88,26 +88,26 @@ def problem_size(problem):
         size += 1
 
 
-def test_some_rows_are_made_of_half_rows():
+def test_some_cuts_are_derived_from_zero_half_cuts():
     kinds = set()
     for seed in range(8):
-        _, problem, _ = problem_with_rows(seed)
-        recipes, _ = problem.cut_definitions(np.arange(problem_size(problem)))
+        _, problem, _ = problem_with_cuts(seed)
+        definitions, _ = problem.cut_definitions(np.arange(problem_size(problem)))
         halves, at, number = set(), 0, 0
-        while at < len(recipes):
-            kind, first, second = recipes[at : at + 3].tolist()
+        while at < len(definitions):
+            kind, first, second = definitions[at : at + 3].tolist()
             if kind == 0:
                 at += 3 + second
             else:
                 halves.add(number)
-                kinds.add(bool(halves & set(recipes[at + 3 : at + 3 + first].tolist())))
+                kinds.add(bool(halves & set(definitions[at + 3 : at + 3 + first].tolist())))
                 at += 3 + first + second
             number += 1
     assert kinds == {False, True}
 
 
 @pytest.mark.parametrize(
-    "recipes",
+    "definitions",
     [
         [2],
         [0],
@@ -124,25 +124,25 @@ def test_some_rows_are_made_of_half_rows():
         [0, 1, 2, 0, 1, 1, 10**12, 0],
     ],
 )
-def test_a_wrong_recipe_is_refused(recipes):
+def test_a_wrong_definition_is_refused(definitions):
     problem = _core.SearchProblem(*arrays(random_costs(5, np.random.default_rng(0))))
     with pytest.raises(ValueError, match="definition"):
-        problem.make_cuts(np.array(recipes, dtype=np.int64))
+        problem.make_cuts(np.array(definitions, dtype=np.int64))
 
 
-def test_recipes_cannot_grow_numbers_without_end():
-    """Each row is the sum of many copies of the one before, halved."""
+def test_definitions_cannot_grow_numbers_without_end():
+    """Each cut is the sum of many copies of the one before, halved."""
     problem = _core.SearchProblem(*arrays(random_costs(5, np.random.default_rng(0))))
-    recipes = [0, 1, 2, 0, 1]
+    definitions = [0, 1, 2, 0, 1]
     for row in range(40):
-        recipes += [1, row + 1, 0, *[row] * (row + 1)]
+        definitions += [1, row + 1, 0, *[row] * (row + 1)]
     with pytest.raises(ValueError, match="definition"):
-        problem.make_cuts(np.array(recipes, dtype=np.int64))
+        problem.make_cuts(np.array(definitions, dtype=np.int64))
 
 
 @pytest.mark.parametrize("seed", sampled(1, range(4)))
 def test_branches_travel(seed):
-    costs, problem, bound = problem_with_rows(seed)
+    costs, problem, bound = problem_with_cuts(seed)
     random = np.random.default_rng(seed)
     branches = [
         Branch((random.random(len(costs[1])) < 0.5).astype(np.uint8), 1.5, bound.cuts[::-1].copy(), 0.25),
@@ -153,7 +153,7 @@ def test_branches_travel(seed):
     for before, after in zip(branches, unpack(pack(branches, problem), other, len(costs[1])), strict=True):
         assert np.array_equal(before.is_open, after.is_open)
         assert (before.lower, before.share) == (after.lower, after.share)
-        assert [row_of(problem, row) for row in before.cuts] == [row_of(other, row) for row in after.cuts]
+        assert [cut_of(problem, row) for row in before.cuts] == [cut_of(other, row) for row in after.cuts]
         assert (before.listing is None) is (after.listing is None)
         if before.listing is not None:
             assert np.array_equal(before.listing.dual_values, after.listing.dual_values)
@@ -162,8 +162,8 @@ def test_branches_travel(seed):
 
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("seed", sampled(1, range(4)))
-def test_the_pieces_of_a_walk_are_the_whole_walk(seed, by_class):
-    """Also when a better limit is known by the time a later piece is done."""
+def test_the_tasks_of_a_listing_give_the_whole_listing(seed, by_class):
+    """Also when a better limit is known by the time a later task is done."""
     costs = equivalent_costs(5, np.random.default_rng(seed))
     offsets, flat, masks = arrays(costs)
     problem = _core.SearchProblem(offsets, flat, masks)
@@ -171,25 +171,25 @@ def test_the_pieces_of_a_walk_are_the_whole_walk(seed, by_class):
     optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))
     size_words, limit = int(by_class), optimum + 6.0
 
-    def walked(pieces):
+    def listed(tasks):
         collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
-        for first, last in pieces:
+        for first, last in tasks:
             args = collection, rows, prices, everything, list(range(5)), by_class, limit, None, first, last, 1, None
             assert problem.search_depth_first(*args)[0]
         return collection.finish(1, None)[:3]
 
     collection = _core.Collection(5, size_words, 4.0, TOLERANCE, None, None, None)
-    n_pieces = problem.count_tasks(collection, rows, prices, everything, list(range(5)), by_class, limit)
-    assert n_pieces > 10
-    whole = walked([(0, None)])
+    n_tasks = problem.count_tasks(collection, rows, prices, everything, list(range(5)), by_class, limit)
+    assert n_tasks > 10
+    whole = listed([(0, None)])
     assert len(whole[1]) > 0
-    cuts = sorted({0, n_pieces, *np.random.default_rng(seed).integers(1, n_pieces, 6).tolist()})
-    for pieces in (list(itertools.pairwise(cuts)), list(itertools.pairwise(cuts))[::-1]):
-        for left, right in zip(whole, walked(pieces), strict=True):
+    cuts = sorted({0, n_tasks, *np.random.default_rng(seed).integers(1, n_tasks, 6).tolist()})
+    for tasks in (list(itertools.pairwise(cuts)), list(itertools.pairwise(cuts))[::-1]):
+        for left, right in zip(whole, listed(tasks), strict=True):
             assert np.array_equal(left, right)
 
 
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("seed", sampled(1, range(4)))
 def test_workers_find_what_one_search_finds(seed, by_class):
@@ -203,10 +203,10 @@ def test_workers_find_what_one_search_finds(seed, by_class):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}, {"max_rows": 10**6}])
 @pytest.mark.parametrize("has_ties", [False, True])
-def test_workers_heed_quotas(quota, has_ties):
+def test_workers_obey_quotas(quota, has_ties):
     for seed in range(1 if quota.get("max_rows") == 10**6 else 2):
         costs = equivalent_costs(4 if has_ties else 5, np.random.default_rng(seed), has_ties)
         alone = search(costs, 4.0, by_class=True, **quota)
@@ -216,7 +216,7 @@ def test_workers_heed_quotas(quota, has_ties):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("by_class", [False, True])
 def test_workers_that_are_stopped_say_what_is_known(by_class):
     costs = equivalent_costs(5, np.random.default_rng(2))
@@ -271,11 +271,11 @@ def interrupted_runs(costs, folder, seed, *, is_stop, **options):
     return found, n_runs
 
 
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("is_stop", [False, True])
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("seed", sampled(1, range(3)))
-def test_a_search_goes_on_where_it_was_cut_off(seed, by_class, is_stop, tmp_path):
+def test_a_search_resumes_where_it_was_interrupted(seed, by_class, is_stop, tmp_path):
     costs = equivalent_costs(5, np.random.default_rng(seed))
     found, n_runs = interrupted_runs(costs, tmp_path, seed, is_stop=is_stop, by_class=by_class)
     assert n_runs > 1
@@ -283,18 +283,18 @@ def test_a_search_goes_on_where_it_was_cut_off(seed, by_class, is_stop, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("quota", [{"max_rows": 5}, {"max_networks": 12}])
 @pytest.mark.parametrize("seed", sampled(1, range(3)))
-def test_a_search_with_quotas_goes_on_where_it_was_cut_off(seed, quota, tmp_path):
+def test_a_search_with_quotas_resumes_where_it_was_interrupted(seed, quota, tmp_path):
     costs = equivalent_costs(4 if seed == 1 else 5, np.random.default_rng(seed), has_ties=seed == 1)
     found, n_runs = interrupted_runs(costs, tmp_path, seed, is_stop=seed % 2 == 0, by_class=True, **quota)
     assert n_runs > 1
     assert same_answer(search(costs, 4.0, by_class=True, **quota), found)
 
 
-@pytest.mark.usefixtures("in_many_parts")
-def test_going_on_saves_work(tmp_path):
+@pytest.mark.usefixtures("in_many_tasks")
+def test_resuming_saves_work(tmp_path):
     """The last run does only what the others have left."""
     costs = equivalent_costs(5, np.random.default_rng(3))
     whole = search(costs, 4.0)
@@ -303,41 +303,41 @@ def test_going_on_saves_work(tmp_path):
     assert found.statistics["n_steps"] < whole.statistics["n_steps"]
 
 
-@pytest.mark.usefixtures("in_many_parts")
-def test_what_is_kept_of_another_search_is_not_used(tmp_path):
+@pytest.mark.usefixtures("in_many_tasks")
+def test_the_checkpoint_of_another_search_is_not_used(tmp_path):
     first, second = (equivalent_costs(5, np.random.default_rng(seed)) for seed in (1, 2))
     for costs in (first, second):
         store = Store(tmp_path)
         store.seconds_before_writing = 0.0
-        search(costs, 4.0, checkpoint=store)  # complete; what was kept on the way stays
+        search(costs, 4.0, checkpoint=store)  # complete; the checkpoints stay
         store.close()
     store = Store(tmp_path)
     assert same_answer(search(first, 3.0, checkpoint=store), search(first, 3.0))
     store.close()
 
 
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 def test_damaged_files_are_not_used(tmp_path):
     costs = equivalent_costs(5, np.random.default_rng(1))
     store = Store(tmp_path / "whole")
     store.seconds_before_writing = 0.0
-    search(costs, 4.0, checkpoint=store)  # what it has kept on the way stays
+    search(costs, 4.0, checkpoint=store)  # its checkpoints stay
     store.close()
-    kept = sorted((tmp_path / "whole").glob("*.checkpoint"))
-    assert kept
-    for at, path in enumerate([kept[0], kept[-1]]):
+    saved = sorted((tmp_path / "whole").glob("*.checkpoint"))
+    assert saved
+    for at, path in enumerate([saved[0], saved[-1]]):
         content = bytearray(path.read_bytes())
         content[len(content) // 2 + at] ^= 0x55
         damaged = tmp_path / f"copy-{at}"
         damaged.mkdir()
-        for other in kept:
+        for other in saved:
             (damaged / other.name).write_bytes(content if other == path else other.read_bytes())
         store = Store(damaged)
         assert same_answer(search(costs, 4.0, checkpoint=store), search(costs, 4.0))
         store.close()
 
 
-@pytest.mark.usefixtures("in_many_parts")
+@pytest.mark.usefixtures("in_many_tasks")
 def test_files_copied_over_one_another_are_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "_MOST_OF_THE_TIME", 1e9)  # whatever writing takes, there are many files
     costs = equivalent_costs(5, np.random.default_rng(1))
@@ -345,12 +345,12 @@ def test_files_copied_over_one_another_are_not_used(tmp_path, monkeypatch):
     store.seconds_before_writing = 0.0
     search(costs, 4.0, checkpoint=store)
     store.close()
-    kept = sorted((tmp_path / "whole").glob("*rows-*.checkpoint"))
-    assert len(kept) > 1
+    saved = sorted((tmp_path / "whole").glob("*rows-*.checkpoint"))
+    assert len(saved) > 1
     copies = tmp_path / "copies"
     copies.mkdir()
     for path in (tmp_path / "whole").glob("*.checkpoint"):
-        (copies / path.name).write_bytes((kept[0] if path in kept else path).read_bytes())
+        (copies / path.name).write_bytes((saved[0] if path in saved else path).read_bytes())
     store = Store(copies)
     assert same_answer(search(costs, 4.0, checkpoint=store), search(costs, 4.0))
     store.close()
@@ -359,16 +359,16 @@ def test_files_copied_over_one_another_are_not_used(tmp_path, monkeypatch):
 def test_a_folder_is_free_after_an_error(tmp_path):
     data = np.random.default_rng(0).integers(0, 2, (50, 4))
     with pytest.raises(OptionError) as caught:
-        learn(data, weights="X9", checkpoint=tmp_path / "kept")
+        learn(data, weights="X9", checkpoint=tmp_path / "checkpoint")
     with pytest.raises(KeyboardInterrupt) as interrupted:
-        learn(data, checkpoint=tmp_path / "kept", progress=lambda stage, fraction: False)
-    assert learn(data, checkpoint=tmp_path / "kept").complete  # while the errors, and what they refer to, are here
+        learn(data, checkpoint=tmp_path / "checkpoint", progress=lambda stage, fraction: False)
+    assert learn(data, checkpoint=tmp_path / "checkpoint").complete  # while the errors and their frames exist
     assert caught.value.__traceback__ is not None
     assert interrupted.value.__traceback__ is not None
-    assert not (tmp_path / "kept").exists()
+    assert not (tmp_path / "checkpoint").exists()
 
 
-def test_a_search_stopped_at_its_root_goes_on_from_there(monkeypatch, tmp_path):
+def test_a_search_stopped_at_its_root_resumes_there(monkeypatch, tmp_path):
     """A stop in the search over subsets at the root: the bound of that run is not that of the next."""
     costs = equivalent_costs(5, np.random.default_rng(4))
     optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(5))

@@ -188,7 +188,7 @@ def test_a_damaged_record_is_told_and_computed_again(finished, folder, tmp_path,
     assert read_record(tmp_path, CountsTask("tictactoe", 20)).answer["networks"] == 192
 
 
-def test_records_are_used_only_where_they_answer_the_same_question(tmp_path):
+def test_records_are_used_only_where_the_cache_key_is_the_same(tmp_path):
     task = CountsTask("wine", 3)
     done = Record(task.key, {"complete": True}, "1.0", "ab", 5.0, "today")
     late = {"complete": False, "stopped_because": "time_limit"}
@@ -214,7 +214,7 @@ def test_a_printed_rule_that_ran_out_of_time_is_tried_again(folder, tmp_path, mo
     sources = Sources(folder)
 
     def too_slow(*arguments, **options):
-        raise TimeLimitError("the time limit struck")
+        raise TimeLimitError("the time limit was reached")
 
     with monkeypatch.context() as patch:
         patch.setattr(table1, "printed_candidates", too_slow)

@@ -57,10 +57,6 @@ def scoring_arguments(n: int = N, rows: int = 5) -> Arguments:
     }
 
 
-def discrete_arguments() -> Arguments:
-    return scoring_arguments() | {"engine": "descent", "rules": [], "n_threads": 2, "watch": None}
-
-
 def pruning_arguments() -> Arguments:
     common = scoring_arguments()
     names = ("epsilon", "allowed", "required", "max_parents", "edge_costs")
@@ -78,12 +74,12 @@ def pruning_arguments() -> Arguments:
 
 NOT_FINITE = [float("nan"), float("inf"), -float("inf")]
 THREADS = [0, 1025, 1_000_000]
-QUESTION_REFUSED: dict[str, list[Any]] = {
+PRUNING_REFUSED: dict[str, list[Any]] = {
     "epsilon": [-1.0, *NOT_FINITE],
     "max_parents": [changed(np.full(N, 2), 1, -1), changed(np.full(N, 2), 2, -(2**63))],
     "edge_costs": [changed(np.zeros((N, N)), (0, 1), value) for value in NOT_FINITE],
 }
-TABLE_REFUSED: dict[str, list[Any]] = QUESTION_REFUSED | {
+TABLE_REFUSED: dict[str, list[Any]] = PRUNING_REFUSED | {
     "codes": [np.full((N, 5), 2, dtype=np.uint16), np.full((N, 5), 65535, dtype=np.uint16)],
     "arities": [changed(np.full(N, 2), 1, value) for value in (1, 0, -1, 65536, 2**32 + 2, 2**63 - 1)],
     "weights": [changed(np.ones(5, dtype=np.int64), 2, value) for value in (0, -1, 2**32, 2**63 - 1, -(2**63))]
@@ -91,16 +87,11 @@ TABLE_REFUSED: dict[str, list[Any]] = QUESTION_REFUSED | {
     "parameter": [-1.0, 1e308, *NOT_FINITE],
 }
 SCORING = {
-    "score_discrete": Call(
-        _core.score_discrete,
-        discrete_arguments,
-        TABLE_REFUSED | {"engine": ["guess", ""], "rules": [["luck"]], "n_threads": THREADS},
-    ),
     "plan_scoring": Call(_core.plan_scoring, scoring_arguments, TABLE_REFUSED),
     "prune_set_costs": Call(
         _core.prune_set_costs,
         pruning_arguments,
-        QUESTION_REFUSED
+        PRUNING_REFUSED
         | {
             "set_costs": [
                 [],
@@ -118,44 +109,44 @@ SCORING = {
 }
 
 
-def sliced() -> "_core.DiscreteProblem":
+def planned() -> "_core.DiscreteProblem":
     return _core.DiscreteProblem(**scoring_arguments(), rules=[])
 
 
 def descent_parts() -> Arguments:
-    problem = sliced()
+    problem = planned()
     nodes, costs, masks, n_scored = problem.run_descent_tasks(0, len(problem.descent_weights()), None)
     named = {"nodes": nodes, "costs": costs, "masks": masks, "n_local_scores": n_scored}
     return {**named, "n_threads": 2, "watch": None}
 
 
 def table_parts() -> Arguments:
-    problem = sliced()
+    problem = planned()
     costs, cells = problem.run_table_tasks(0, len(problem.table_weights()), None)
     return {"costs": costs, "cells": cells, "n_threads": 2, "watch": None}
 
 
-SLICES: dict[str, list[Any]] = {"first": [1000, 2**62], "last": [0, 1000, 2**62]}
+TASK_RANGES: dict[str, list[Any]] = {"first": [1000, 2**62], "last": [0, 1000, 2**62]}
 SLICED = {
     "DiscreteProblem": Call(
         _core.DiscreteProblem,
         lambda: scoring_arguments() | {"rules": []},
         TABLE_REFUSED | {"rules": [["luck"]]},
     ),
-    "DiscreteProblem.descent_weights": Call(lambda: sliced().descent_weights(), dict),
-    "DiscreteProblem.table_weights": Call(lambda: sliced().table_weights(), dict),
+    "DiscreteProblem.descent_weights": Call(lambda: planned().descent_weights(), dict),
+    "DiscreteProblem.table_weights": Call(lambda: planned().table_weights(), dict),
     "DiscreteProblem.run_descent_tasks": Call(
-        lambda **arguments: sliced().run_descent_tasks(**arguments),
+        lambda **arguments: planned().run_descent_tasks(**arguments),
         lambda: {"first": 0, "last": 1, "watch": None},
-        SLICES,
+        TASK_RANGES,
     ),
     "DiscreteProblem.run_table_tasks": Call(
-        lambda **arguments: sliced().run_table_tasks(**arguments),
+        lambda **arguments: planned().run_table_tasks(**arguments),
         lambda: {"first": 0, "last": 1, "watch": None},
-        SLICES,
+        TASK_RANGES,
     ),
     "DiscreteProblem.join_descent": Call(
-        lambda **arguments: sliced().join_descent(**arguments),
+        lambda **arguments: planned().join_descent(**arguments),
         descent_parts,
         {
             "nodes": [changed(descent_parts()["nodes"], 0, value) for value in (-1, 3)],
@@ -165,7 +156,7 @@ SLICED = {
         },
     ),
     "DiscreteProblem.join_table": Call(
-        lambda **arguments: sliced().join_table(**arguments),
+        lambda **arguments: planned().join_table(**arguments),
         table_parts,
         {"costs": [changed(table_parts()["costs"], 0, value) for value in NOT_FINITE], "n_threads": THREADS},
     ),
@@ -361,8 +352,8 @@ def multiplied() -> Arguments:
     return {"ids": np.array([0]), "dual_values": np.array([0.5]), "alive": np.ones(5, dtype=np.uint8)}
 
 
-def walked(given: _core.Collection | None, **arguments: Any) -> Any:
-    """What a walk says and finds; the collection is made afresh unless one is given."""
+def listed(given: _core.Collection | None, **arguments: Any) -> Any:
+    """What a depth-first search says and finds; the collection is made afresh unless one is given."""
     held = collection() if given is FRESH else given
     answer = problem().search_depth_first(collection=held, **arguments)
     assert held is not None
@@ -432,7 +423,7 @@ SEARCH = {
         lambda **arguments: problem().bound(**arguments), multiplied, {"ids": WRONG_IDS}, frozenset()
     ),
     "SearchProblem.search_depth_first": Call(
-        lambda collection, **arguments: walked(collection, **arguments),
+        lambda collection, **arguments: listed(collection, **arguments),
         lambda: (
             {"collection": FRESH}
             | multiplied()

@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def run(name: str, start: int, count: int) -> int:
-    """Run one reader's inputs; a process that dies is a finding, and the next input goes on in a new one."""
+    """Run one reader's inputs; a process that dies is a finding, and the next input runs in a new one."""
     outcomes, findings, slowest, most = collections.Counter(), dict[str, str](), 0.0, 0.0
     at, end = start, start + count
     while at < end:

@@ -40,7 +40,7 @@ NUMBERS = [
     *("-1e999", "5e-324", "1e-999", "1e99999999999999999999", "nan", "NaN", "inf", "-inf", "Infinity", "0x10", "1_0"),
     *("٣", "３", ".5", "5.", "+1", "1e", "9" * 5000, "0." + "3" * 400, "1" + "0" * 400),
 ]
-PIECES = [
+FRAGMENTS = [
     *(
         b"\x00",
         b"\xef\xbb\xbf",
@@ -257,7 +257,7 @@ def cut(content, random):
 
 def insert(content, random):
     at = random.randrange(len(content) + 1)
-    return content[:at] + random.choice(PIECES) + content[at:]
+    return content[:at] + random.choice(FRAGMENTS) + content[at:]
 
 
 def repeat(content, random):

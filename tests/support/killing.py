@@ -103,18 +103,18 @@ def left_behind(folder: Path, began: float) -> str:
     return "a part" if any(name.endswith((".checkpoint", ".json")) for name in new) else "nothing"
 
 
-def kill_until_done(arguments: list[str], folder: Path, seconds: float, chance: random.Random) -> Counter[str]:
+def kill_until_done(arguments: list[str], folder: Path, seconds: float, rng: random.Random) -> Counter[str]:
     """Kill at random moments until a run comes to its end; return what the kills left behind."""
     phases = Counter[str]()
     # The later runs get more and more time, so that some run comes to its end.
     began = time.time()
-    while killed_after(chance.uniform(0.0, seconds * (0.3 + phases.total() / 20)), arguments, folder):
+    while killed_after(rng.uniform(0.0, seconds * (0.3 + phases.total() / 20)), arguments, folder):
         phases[left_behind(folder, began)] += 1
         began = time.time()
     return phases
 
 
-def kill_late(arguments: list[str], folder: Path, n_times: int, chance: random.Random) -> Counter[str]:
+def kill_late(arguments: list[str], folder: Path, n_times: int, rng: random.Random) -> Counter[str]:
     """Kill shortly before the end, again and again, then let a run come to its end; return what the kills left."""
     phases = Counter[str]()
     shutil.rmtree(folder)
@@ -124,7 +124,7 @@ def kill_late(arguments: list[str], folder: Path, n_times: int, chance: random.R
             shutil.copytree(folder, copy)
         seconds, began = run(arguments, copy), time.time()
         awaits_last = number % 2 == 0
-        wait = chance.uniform(0.0, LATE / 20) if awaits_last else max(0.0, seconds - chance.uniform(0.0, LATE))
+        wait = rng.uniform(0.0, LATE / 20) if awaits_last else max(0.0, seconds - rng.uniform(0.0, LATE))
         if killed_after(wait, arguments, folder, awaits_last=awaits_last):
             phases[left_behind(folder, began)] += 1
         else:
@@ -135,9 +135,9 @@ def kill_late(arguments: list[str], folder: Path, n_times: int, chance: random.R
 
 def main() -> None:
     seed, n_late, whole, killed, *arguments = sys.argv[1:]
-    chance = random.Random(int(seed))
-    phases = kill_until_done(arguments, Path(killed), run(arguments, Path(whole)), chance)
-    late = kill_late(arguments, Path(killed), int(n_late), chance) if int(n_late) else Counter[str]()
+    rng = random.Random(int(seed))
+    phases = kill_until_done(arguments, Path(killed), run(arguments, Path(whole)), rng)
+    late = kill_late(arguments, Path(killed), int(n_late), rng) if int(n_late) else Counter[str]()
     print(json.dumps({"killed": (phases + late).total(), "late": late.total(), "left": phases + late}))
 
 

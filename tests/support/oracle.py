@@ -311,7 +311,7 @@ def markov_keys_of_six(masks: np.ndarray) -> np.ndarray:
 def mass_by_layers(weights: Sequence[Mapping[int, int]]) -> int:
     """The sum over all networks of the product of the nodes' weights, by parent mask; exact, for whole weights.
 
-    A network has layers: its sources, the sources of what is left, and so on. A node of the next layer has its parents
+    A network has layers: its sources, the sources of the rest, and so on. A node of the next layer has its parents
     among the nodes placed, with one in the last layer. No inclusion and exclusion over networks.
     """
     n = len(weights)

@@ -89,7 +89,7 @@ def dense_row(problem, row, size):
 
 
 def leave_a_gap(monkeypatch, **changes):
-    """Let the relaxation close no gap and walks give up at once, so that every search must branch."""
+    """Let the relaxation close no gap and listings give up at once, so that every search must branch."""
     settings = {
         "MOST_SUBSET_SECONDS": -1.0,
         "FIRST_STEPS": 3,

@@ -1,7 +1,7 @@
 """Hypothesis strategies shared by the tests.
 
-Tables of codes are drawn as a recipe for each column (independent, copy, exclusive or, noisy function, ...)
-plus a seed for the noise: recipes shrink well, and make columns depend on each other.
+Tables of codes are drawn as a rule for each column (independent, copy, exclusive or, noisy function, ...)
+plus a seed for the noise: rules shrink well, and make columns depend on each other.
 """
 
 import math

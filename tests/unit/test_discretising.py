@@ -1,4 +1,4 @@
-"""Cut points: each rule against its definition on the repeated rows, ties, weights, labels and errors."""
+"""Bin edges: each rule against its definition on the repeated rows, ties, weights, labels and errors."""
 
 import contextlib
 

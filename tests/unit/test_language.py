@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-ROOT = next(folder for folder in HERE.parents if (folder / "pyproject.toml").exists())
+FILE = Path(__file__).resolve()
+ROOT = next(folder for folder in FILE.parents if (folder / "pyproject.toml").exists())
 
 WORDS = {
     r"cluster rows?|half rows?|rows? of the (linear program|relaxation)": "cut, cluster cut, zero-half cut",
@@ -45,17 +45,18 @@ EXCEPTIONS = (
     (r"failed to map segment", "the words of the system's loader"),
     (r"multipliers 0 and 1/2", "the usual name of the weights of a Chvátal-Gomory cut"),
     (r"what is left out", "what is not included"),
-    (r"(os|path)\.walk|random walks?", "a function of Python; a term of probability"),
+    (r"(ast|os|path)\.walk|random walks?", "functions of Python; a term of probability"),
     (r"by chance", "at random"),
     (r"would question", "the verb"),
     (r"`cpp/\S+`", "a file of the source, whose name is checked with its text"),
-    (r"make bench|bench-\w+|`bench`", "names of the Makefile and of the lock files"),
+    (r"make bench|bench-\w+|[`'\"]bench[`'\"]", "names of the Makefile and of the lock files"),
 )
 """Right uses of these words, with the reason."""
 
 _WRONG = re.compile("|".join(rf"\b(?:{word})\b" for word in WORDS), flags=re.IGNORECASE)
 _RIGHT = re.compile("|".join(words for words, _ in EXCEPTIONS), flags=re.IGNORECASE)
 _FENCED = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
+_FOLDERS = ("src", "cpp", "docs", "tests", "benchmarks", "paper")
 _SUFFIXES = {".cpp", ".css", ".hpp", ".html", ".j2", ".js", ".py", ".pyi"}
 
 
@@ -77,9 +78,9 @@ def documents():
 
 @cache
 def sources():
-    """Return the files of the source, with their names."""
-    paths = [path for folder in ("src", "cpp", "docs") for path in sorted((ROOT / folder).rglob("*"))]
-    ours = [path for path in paths if path.suffix in _SUFFIXES and not path.name.startswith("dagre")]
+    """Return the files of the source and of the tests, with their names; not this one, which lists the words."""
+    paths = [path for folder in _FOLDERS for path in sorted((ROOT / folder).rglob("*"))]
+    ours = [path for path in paths if path.suffix in _SUFFIXES and not path.name.startswith("dagre") and path != FILE]
     return {path.relative_to(ROOT).as_posix(): f"{path.name} {path.read_text(encoding='utf-8')}" for path in ours}
 
 

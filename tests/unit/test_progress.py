@@ -15,12 +15,12 @@ from credibn.search.collection import found_in
 class Listener:
     """Keeps all that it is told."""
 
-    def __init__(self, goes_on=True):
-        self.calls, self.tallies, self.goes_on = [], [], goes_on
+    def __init__(self, continues=True):
+        self.calls, self.tallies, self.continues = [], [], continues
 
     def __call__(self, stage, fraction):
         self.calls.append((stage, fraction))
-        return self.goes_on
+        return self.continues
 
     def tally(self, tally):
         self.tallies.append(tally)

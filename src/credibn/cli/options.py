@@ -281,7 +281,8 @@ class SearchFlags:
         bool | None,
         _search(
             "--posterior-share/--no-posterior-share",
-            help="Compute which share of the posterior of all networks these hold; by default where it is cheap.",
+            help="Compute which share of the posterior of all networks these hold, and each edge over all networks; by "
+            "default where it is predicted to take at most ten seconds.",
         ),
     ] = None
 

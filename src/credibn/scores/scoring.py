@@ -43,7 +43,7 @@ from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Scored, ScoringProblem
+from credibn.scores.problem import Candidates, Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 from credibn.scores.table import ScoreTable
 from credibn.scores.tasks import core_arguments, score_in_tasks
@@ -152,7 +152,13 @@ def score_problem(
     problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
 ) -> ScoreTable:
     """Return the table of all candidates; `prior` is the one that the problem was made with."""
-    found = _score(problem, estimate, run)
+    return table_of(problem, prior, estimate, _score(problem, estimate, run))
+
+
+def table_of(
+    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", found: Scored
+) -> ScoreTable:
+    """Return what an engine found as a table over all columns."""
     nodes, scores, masks = problem.widen(found.candidates)
     provenance = _provenance(problem, prior, estimate) | {"tolerance": found.tolerance}
     return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
@@ -379,6 +385,20 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
 
 def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
     """Return the candidates, or raise the error that says why the run was stopped."""
+    found = try_score(problem, estimate, run, rules)
+    if found is None:
+        raise stopped_while_scoring(run)
+    return found
+
+
+def try_score(
+    problem: ScoringProblem,
+    estimate: ScoringEstimate,
+    run: Run,
+    rules: Sequence[str] = RULES,
+    finished: list[Candidates] | None = None,
+) -> Scored | None:
+    """Return the candidates, or None where the run was stopped; `finished` takes those of the tasks that are done."""
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
@@ -395,25 +415,28 @@ def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: 
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
     try:
-        found = score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance)
+        return score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance, finished)
     except ValueError as error:
         _refuse_infinite(problem, error)
-    if found is not None:
-        return found
+
+
+def stopped_while_scoring(run: Run) -> BaseException:
+    """Return the error for a run that ended before all parent sets were scored."""
     if run.reason == "time_limit":
-        raise TimeLimitError(
-            "the time limit was reached while parent sets were scored, so nothing exact can be said; raise {}, lower "
-            "{} or {}, or set {}",
+        return TimeLimitError(
+            "the time limit was reached when {:.0%} of the scoring was done, and nothing exact can be said before the "
+            "end; raise {}, lower {} or {}, or set {}",
+            run.done.get("score", 0.0),
             *map(Option, ("time_limit", "bayes_factor", "epsilon", "max_parents")),
         )
     if run.reason == "memory_limit":
         fix = limit_and_fix() if run.max_bytes is None else Phrase("raise {}", Option("memory_limit"))
-        raise TooLargeError(
+        return TooLargeError(
             "scoring took most of the memory that it may: {}, or lower {} or {}, or set {}",
             fix,
             *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )
-    raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
+    return KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:

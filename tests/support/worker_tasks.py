@@ -1,4 +1,4 @@
-"""Pieces of work, and scores, that worker processes can import."""
+"""Tasks, and scores, that worker processes can import."""
 
 import os
 import time
@@ -9,40 +9,40 @@ import numpy as np
 from credibn.errors import DataError
 
 
-def double(common, piece, should_continue):
-    """Twice the piece, plus what is common."""
-    return {"double": np.array([2 * piece + common]), "nothing": np.zeros((0, 3), dtype=np.uint16)}
+def double(common, task, should_continue):
+    """Twice the task, plus what is common."""
+    return {"double": np.array([2 * task + common]), "nothing": np.zeros((0, 3), dtype=np.uint16)}
 
 
-def count_calls(folder, piece, should_continue):
+def count_calls(folder, task, should_continue):
     """As `double`; each call leaves a file of its own in the folder."""
-    (Path(folder) / f"{piece}-{time.monotonic_ns()}").touch()
-    return double(0, piece, should_continue)
+    (Path(folder) / f"{task}-{time.monotonic_ns()}").touch()
+    return double(0, task, should_continue)
 
 
-def refuse_three(common, piece, should_continue):
-    if piece == 3:
-        raise DataError(f"{piece} cannot be done; leave it out")
-    return double(common, piece, should_continue)
+def refuse_three(common, task, should_continue):
+    if task == 3:
+        raise DataError(f"{task} cannot be done; leave it out")
+    return double(common, task, should_continue)
 
 
-def run_out_of_memory(common, piece, should_continue):
+def run_out_of_memory(common, task, should_continue):
     raise MemoryError("no 8 GiB")
 
 
-def die(common, piece, should_continue):
-    """End the worker process at once, unless the piece is the first."""
-    if piece > 0:
+def die(common, task, should_continue):
+    """End the worker process at once, unless the task is the first."""
+    if task > 0:
         os._exit(9)
-    return double(0, piece, should_continue)
+    return double(0, task, should_continue)
 
 
-def wait_for_the_end(folder, piece, should_continue):
-    """Go on until told to stop; leave a file when it begins and one when it ends."""
-    (Path(folder) / f"began-{piece}").touch()
+def wait_for_the_end(folder, task, should_continue):
+    """Continue until told to stop; leave a file when it begins and one when it ends."""
+    (Path(folder) / f"began-{task}").touch()
     while should_continue(0.5):
         time.sleep(0.01)
-    (Path(folder) / f"ended-{piece}").touch()
+    (Path(folder) / f"ended-{task}").touch()
 
 
 class PairCosts:

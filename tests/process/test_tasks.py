@@ -1,4 +1,4 @@
-"""Pieces of work: every one done once, by whoever; kept, continued, stopped, and never taken from a wrong file."""
+"""Tasks: each is done once, by any worker; results are saved, resumed, stopped, and never read from a wrong file."""
 
 import multiprocessing
 import os
@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pieces
+import worker_tasks
 from credibn._run import OutOfTime, Run, Stopped, Store, split_evenly
 from credibn.errors import DataError, OptionError, TooLargeError, WorkerError
 
-PIECES = [0, 1, 2, 3, 4, 5, 6, 7]
+TASKS = [0, 1, 2, 3, 4, 5, 6, 7]
 
 
 def always(fraction):
@@ -34,10 +34,10 @@ def eager(folder, **options):
     return run
 
 
-def doubles(run, key="doubles", work=pieces.double, common=0, should_continue=always):
-    """What each piece gave; fails where one is given twice."""
+def doubles(run, key="doubles", work=worker_tasks.double, common=0, should_continue=always):
+    """What each task gave; fails where one is given twice."""
     found = {}
-    for index, arrays in run.do("test", key, work, common, PIECES, should_continue):
+    for index, arrays in run.do("test", key, work, common, TASKS, should_continue):
         assert index not in found
         found[index] = int(arrays["double"][0])
         assert arrays["nothing"].shape == (0, 3)
@@ -67,11 +67,11 @@ class Immediate:
         return future
 
 
-EXPECTED = {index: 2 * piece + 1 for index, piece in enumerate(PIECES)}
+EXPECTED = {index: 2 * task + 1 for index, task in enumerate(TASKS)}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_threads_do_every_piece_once(n_threads):
+def test_threads_do_every_task_once(n_threads):
     run = Run(n_threads=n_threads)
     assert run.n_workers == n_threads
     assert doubles(run, common=1) == EXPECTED
@@ -84,7 +84,7 @@ def test_any_executor_does(kind):
     assert doubles(run, common=1) == EXPECTED
 
 
-def test_processes_do_every_piece_once(processes):
+def test_processes_do_every_task_once(processes):
     run = Run(executor=processes)
     assert run.n_workers == 2
     assert doubles(run, common=1) == EXPECTED
@@ -92,7 +92,7 @@ def test_processes_do_every_piece_once(processes):
 
 def test_an_error_in_another_process_arrives_as_it_is(processes):
     with pytest.raises(DataError, match="3 cannot be done; leave it out"):
-        doubles(Run(executor=processes), work=pieces.refuse_three)
+        doubles(Run(executor=processes), work=worker_tasks.refuse_three)
 
 
 def test_what_cannot_travel_is_explained(processes):
@@ -100,12 +100,12 @@ def test_what_cannot_travel_is_explained(processes):
         doubles(Run(executor=processes), common=lambda: 0)
 
 
-def test_no_pieces_are_done_at_once(tmp_path):
-    assert list(eager(tmp_path).do("test", "none", pieces.double, 0, [], always)) == []
+def test_no_tasks_are_done_at_once(tmp_path):
+    assert list(eager(tmp_path).do("test", "none", worker_tasks.double, 0, [], always)) == []
 
 
 def test_results_cannot_be_changed():
-    arrays = next(Run().do("test", "", pieces.double, 0, [1], always))[1]
+    arrays = next(Run().do("test", "", worker_tasks.double, 0, [1], always))[1]
     with pytest.raises(ValueError, match="read-only"):
         arrays["double"][0] = 0
 
@@ -124,9 +124,9 @@ def test_a_client_stands_for_its_executor():
     assert doubles(Run(executor=Client()), common=1) == EXPECTED
 
 
-def test_few_pieces_are_on_their_way_at_a_time():
+def test_few_tasks_are_on_their_way_at_a_time():
     class Slow:
-        """Does nothing before six pieces have come, or all."""
+        """Does nothing before six tasks have come, or all."""
 
         _max_workers = 2
 
@@ -138,7 +138,7 @@ def test_few_pieces_are_on_their_way_at_a_time():
             self.waiting.append((future, function, arguments))
             self.n_submitted += 1
             self.most = max(self.most, len(self.waiting))
-            if len(self.waiting) == 6 or self.n_submitted == len(PIECES):
+            if len(self.waiting) == 6 or self.n_submitted == len(TASKS):
                 for each, call, given_arguments in self.waiting:
                     each.set_result(call(*given_arguments))
                 self.waiting.clear()
@@ -149,11 +149,11 @@ def test_few_pieces_are_on_their_way_at_a_time():
     assert executor.most == 6
 
 
-# ---- kept ----
+# ---- checkpoints ----
 
 
-def test_kept_pieces_are_not_done_again(tmp_path):
-    calls, kept = tmp_path / "calls", tmp_path / "kept"
+def test_saved_tasks_are_not_done_again(tmp_path):
+    calls, saved = tmp_path / "calls", tmp_path / "saved"
     calls.mkdir()
 
     def stop_at_half(fraction):
@@ -161,36 +161,36 @@ def test_kept_pieces_are_not_done_again(tmp_path):
 
     def slowly(run):
         for index, arrays in run:
-            time.sleep(0.12)  # time for the next question
+            time.sleep(0.12)  # time for the next call
             yield index, arrays
 
-    first = eager(kept)
+    first = eager(saved)
     found = {}
     with pytest.raises(Stopped):
-        found.update(slowly(first.do("test", "q", pieces.count_calls, calls, PIECES, stop_at_half)))
+        found.update(slowly(first.do("test", "q", worker_tasks.count_calls, calls, TASKS, stop_at_half)))
     first.store.close()
-    assert 4 <= len(found) < len(PIECES)
-    second = eager(kept)
-    again = dict(second.do("test", "q", pieces.count_calls, calls, PIECES, always))
-    assert list(again)[: len(found)] == sorted(found)  # those that were kept come first
-    assert {index: int(arrays["double"][0]) for index, arrays in again.items()} == {i: 2 * i for i in PIECES}
-    counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
+    assert 4 <= len(found) < len(TASKS)
+    second = eager(saved)
+    again = dict(second.do("test", "q", worker_tasks.count_calls, calls, TASKS, always))
+    assert list(again)[: len(found)] == sorted(found)  # those that were saved come first
+    assert {index: int(arrays["double"][0]) for index, arrays in again.items()} == {i: 2 * i for i in TASKS}
+    counts = [len(list(calls.glob(f"{task}-*"))) for task in TASKS]
     assert all(counts[index] == 1 for index in found)
-    assert sum(counts) <= len(PIECES) + 1  # one may have been at work when the first run was stopped
+    assert sum(counts) <= len(TASKS) + 1  # one may have been at work when the first run was stopped
     second.store.remove()
-    assert not kept.exists()
+    assert not saved.exists()
 
 
-def test_an_exception_keeps_what_was_done(tmp_path):
+def test_an_exception_saves_what_was_done(tmp_path):
     run = eager(tmp_path)
     with pytest.raises(DataError):
-        doubles(run, work=pieces.refuse_three)
+        doubles(run, work=worker_tasks.refuse_three)
     run.store.close()
     again = eager(tmp_path)
-    kept = []
+    saved = []
     with pytest.raises(DataError):
-        kept.extend(index for index, _ in again.do("test", "doubles", pieces.refuse_three, 0, [3] * 8, always))
-    assert kept == [0, 1, 2]
+        saved.extend(index for index, _ in again.do("test", "doubles", worker_tasks.refuse_three, 0, [3] * 8, always))
+    assert saved == [0, 1, 2]
 
 
 def test_nothing_is_written_in_the_first_seconds(tmp_path):
@@ -199,17 +199,17 @@ def test_nothing_is_written_in_the_first_seconds(tmp_path):
     assert doubles(run, common=1) == EXPECTED
     assert doubles(run, common=5) == EXPECTED  # known all the same
     assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
-    kept = run.store.load("test", "q", "state")
-    assert kept is not None
-    assert kept["x"].tolist() == [0, 1, 2]
+    saved = run.store.load("test", "q", "state")
+    assert saved is not None
+    assert saved["x"].tolist() == [0, 1, 2]
     run.store.seconds_before_writing = 0.0
     run.store.save("test", "q", "another state", {})
     assert (
         len(list(tmp_path.glob("test-task-*.checkpoint"))) == 1
-    )  # all that was finished before; quick pieces share a file
+    )  # all that was finished before; quick tasks share a file
     assert len(list(tmp_path.glob("test-*state-*.checkpoint"))) == 2
     assert run.store.load("test", "q", "another state") == {}
-    assert doubles(run, common=7) == EXPECTED  # as it was kept
+    assert doubles(run, common=7) == EXPECTED  # as it was saved
 
 
 def test_the_environment_says_when_to_write(monkeypatch, tmp_path):
@@ -220,17 +220,17 @@ def test_the_environment_says_when_to_write(monkeypatch, tmp_path):
         Store(tmp_path)
 
 
-def test_another_question_is_answered_anew(tmp_path):
+def test_another_cache_key_is_computed_anew(tmp_path):
     run = eager(tmp_path)
-    assert doubles(run, key="plus 0") == {i: 2 * i for i in PIECES}
+    assert doubles(run, key="plus 0") == {i: 2 * i for i in TASKS}
     assert doubles(run, key="plus 1", common=1) == EXPECTED
-    found = dict(run.do("test", "plus 1", pieces.double, 5, PIECES[:4], always))  # cut into fewer pieces
+    found = dict(run.do("test", "plus 1", worker_tasks.double, 5, TASKS[:4], always))  # cut into fewer tasks
     assert [int(found[i]["double"][0]) for i in range(4)] == [5, 7, 9, 11]
-    assert dict(run.do("test", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 1  # kept
-    assert dict(run.do("task", "plus 1", pieces.double, 100, PIECES, always))[0]["double"] == 100
+    assert dict(run.do("test", "plus 1", worker_tasks.double, 100, TASKS, always))[0]["double"] == 1  # as saved
+    assert dict(run.do("task", "plus 1", worker_tasks.double, 100, TASKS, always))[0]["double"] == 100
 
 
-def test_a_file_under_the_name_of_another_question_is_not_taken(tmp_path):
+def test_a_file_under_the_name_of_another_cache_key_is_not_read(tmp_path):
     run = eager(tmp_path)
     doubles(run, key="first")
     doubles(run, key="second", common=1)
@@ -238,10 +238,10 @@ def test_a_file_under_the_name_of_another_question_is_not_taken(tmp_path):
     one_bytes = one.read_bytes()
     one.write_bytes(other.read_bytes())
     other.write_bytes(one_bytes)
-    assert doubles(run, key="first", common=7) == {i: 2 * i + 7 for i in PIECES}
+    assert doubles(run, key="first", common=7) == {i: 2 * i + 7 for i in TASKS}
 
 
-def test_a_file_copied_over_another_of_the_same_question_is_not_taken(tmp_path):
+def test_a_file_copied_over_another_of_the_same_cache_key_is_not_read(tmp_path):
     run = eager(tmp_path)
     run.store.save("test", "q", "one", {"x": np.arange(1)})
     run.store.save("test", "q", "two", {"x": np.arange(2)})
@@ -255,7 +255,7 @@ def test_a_file_copied_over_another_of_the_same_question_is_not_taken(tmp_path):
 
 @given(st.data())
 def test_a_damaged_file_is_not_taken(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("kept")
+    folder = tmp_path_factory.mktemp("saved")
     run = eager(folder)
     run.store.save("test", "q", "state", {"x": np.arange(5), "y": np.ones((2, 2), dtype=np.float32)})
     (path,) = folder.glob("*.checkpoint")
@@ -278,13 +278,13 @@ def test_a_damaged_file_is_not_taken(tmp_path_factory, data):
     run.store.remove()
 
 
-def test_damaged_pieces_are_done_again(tmp_path):
+def test_damaged_tasks_are_done_again(tmp_path):
     run = eager(tmp_path)
     doubles(run, common=1)
     (path,) = tmp_path.glob("*.checkpoint")
     path.write_bytes(path.read_bytes()[:-1])
-    assert doubles(run, common=3) == {i: 2 * i + 3 for i in PIECES}
-    assert doubles(run, common=4) == {i: 2 * i + 3 for i in PIECES}  # the new ones are kept
+    assert doubles(run, common=3) == {i: 2 * i + 3 for i in TASKS}
+    assert doubles(run, common=4) == {i: 2 * i + 3 for i in TASKS}  # the new ones are saved
 
 
 @given(
@@ -296,7 +296,7 @@ def test_damaged_pieces_are_done_again(tmp_path):
 def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
     rng = np.random.default_rng(1)
     arrays = {name: rng.integers(0, 2, shape).astype(kind) for name, (shape, kind) in shapes.items()}
-    run = eager(tmp_path_factory.mktemp("kept"))
+    run = eager(tmp_path_factory.mktemp("saved"))
     run.store.save("test", "q", "state", arrays)
     found = run.store.load("test", "q", "state")
     run.store.remove()
@@ -308,7 +308,7 @@ def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
         assert found[name].tobytes() == array.tobytes()
 
 
-def test_objects_are_not_kept(tmp_path):
+def test_objects_are_not_saved(tmp_path):
     with pytest.raises(TypeError, match="numbers only"):
         eager(tmp_path).store.save("test", "q", "state", {"x": np.array([object()])})
 
@@ -343,18 +343,18 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_killed_run_lets_go_of_the_folder_and_its_pieces_are_taken_up(tmp_path):
-    calls, kept = tmp_path / "calls", tmp_path / "kept"
+def test_a_killed_run_releases_the_folder_and_its_tasks_are_reused(tmp_path):
+    calls, saved = tmp_path / "calls", tmp_path / "saved"
     calls.mkdir()
     script = f"""
 import sys, time
 from pathlib import Path
-sys.path.insert(0, {str(Path(pieces.__file__).parent)!r})
-import pieces
+sys.path.insert(0, {str(Path(worker_tasks.__file__).parent)!r})
+import worker_tasks
 from credibn._run import Run
-run = Run(checkpoint=Path({str(kept)!r}))
+run = Run(checkpoint=Path({str(saved)!r}))
 n = 0
-for index, arrays in run.do("test", "q", pieces.count_calls, {str(calls)!r}, {PIECES!r}, lambda fraction: True):
+for index, arrays in run.do("test", "q", worker_tasks.count_calls, {str(calls)!r}, {TASKS!r}, lambda fraction: True):
     n += 1
     if n == 4:
         time.sleep(1.2)  # the next look at the clock writes a file
@@ -367,10 +367,10 @@ for index, arrays in run.do("test", "q", pieces.count_calls, {str(calls)!r}, {PI
         assert process.stdout is not None
         assert process.stdout.readline() == b"six\n"
         process.send_signal(signal.SIGKILL)
-    run = eager(kept)
-    found = dict(run.do("test", "q", pieces.count_calls, calls, PIECES, always))
-    assert {i: int(arrays["double"][0]) for i, arrays in found.items()} == {i: 2 * i for i in PIECES}
-    counts = [len(list(calls.glob(f"{piece}-*"))) for piece in PIECES]
+    run = eager(saved)
+    found = dict(run.do("test", "q", worker_tasks.count_calls, calls, TASKS, always))
+    assert {i: int(arrays["double"][0]) for i, arrays in found.items()} == {i: 2 * i for i in TASKS}
+    counts = [len(list(calls.glob(f"{task}-*"))) for task in TASKS]
     assert counts[:4] == [1, 1, 1, 1]
     run.store.remove()
 
@@ -387,26 +387,28 @@ def test_threads_are_told_to_stop(tmp_path, with_executor):
         return not list(tmp_path.glob("began-*")) or len(asked) < 3
 
     executor = ThreadPoolExecutor(2) if with_executor else None
+    run = Run(executor=executor, n_threads=2)
     with pytest.raises(Stopped):
-        list(Run(executor=executor, n_threads=2).do("test", "q", pieces.wait_for_the_end, tmp_path, PIECES, stop_soon))
+        list(run.do("test", "q", worker_tasks.wait_for_the_end, tmp_path, TASKS, stop_soon))
     if executor is not None:
         executor.shutdown()
     began, ended = (sorted(path.name[6:] for path in tmp_path.glob(f"{what}-*")) for what in ("began", "ended"))
     assert began == ended
     assert 1 <= len(began) <= 2
     assert {thread for _, thread in asked} == {threading.current_thread()}
-    assert asked[-1][0] > 0.0  # half of a piece is done
+    assert asked[-1][0] > 0.0  # half of a task is done
 
 
 def test_a_stop_before_anything_begins(tmp_path):
     with pytest.raises(Stopped):
-        list(Run().do("test", "q", pieces.count_calls, tmp_path, PIECES, lambda fraction: False))
+        list(Run().do("test", "q", worker_tasks.count_calls, tmp_path, TASKS, lambda fraction: False))
     assert not list(tmp_path.iterdir())
 
 
 def test_the_deadline_passes_in_a_worker(tmp_path, processes):
+    run = Run(executor=processes, time_limit=0.3)
     with pytest.raises(OutOfTime):
-        list(Run(executor=processes, time_limit=0.3).do("test", "q", pieces.wait_for_the_end, tmp_path, [0], always))
+        list(run.do("test", "q", worker_tasks.wait_for_the_end, tmp_path, [0], always))
 
 
 def test_what_was_done_is_given_before_the_stop():
@@ -415,8 +417,8 @@ def test_what_was_done_is_given_before_the_stop():
 
     found = []
     with pytest.raises(Stopped):
-        found.extend(Run(executor=AllAtOnce()).do("test", "q", pieces.double, 0, PIECES, stop_at_the_second()))
-    assert len(found) == len(PIECES)
+        found.extend(Run(executor=AllAtOnce()).do("test", "q", worker_tasks.double, 0, TASKS, stop_at_the_second()))
+    assert len(found) == len(TASKS)
 
 
 def stop_at_the_second():
@@ -431,7 +433,7 @@ def stop_at_the_second():
 
 def test_an_abandoned_run_ends_its_threads(tmp_path):
     before = threading.active_count()
-    run = Run(n_threads=3).do("test", "q", pieces.double, 0, PIECES, always)
+    run = Run(n_threads=3).do("test", "q", worker_tasks.double, 0, TASKS, always)
     next(run)
     run.close()
     assert threading.active_count() == before
@@ -442,7 +444,7 @@ def test_an_error_of_the_caller_reaches_the_caller():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(Run(n_threads=2).do("test", "q", pieces.double, 0, PIECES, fail))
+        list(Run(n_threads=2).do("test", "q", worker_tasks.double, 0, TASKS, fail))
 
 
 # ---- broken ----
@@ -450,16 +452,16 @@ def test_an_error_of_the_caller_reaches_the_caller():
 
 def test_a_dead_worker_is_explained(tmp_path):
     with make_processes(1) as executor:
-        run = eager(tmp_path / "kept", executor=executor)
+        run = eager(tmp_path / "saved", executor=executor)
         with pytest.raises(WorkerError, match=r"ProcessPoolExecutor can do no more work .* checkpoint .*: start again"):
-            doubles(run, work=pieces.die)
+            doubles(run, work=worker_tasks.die)
         with pytest.raises(WorkerError, match="can do no more work"):  # a broken pool takes nothing more
             doubles(run, key="more")
         run.store.close()
-    again = eager(tmp_path / "kept")
-    first = next(again.do("test", "doubles", pieces.double, 100, PIECES, always))
+    again = eager(tmp_path / "saved")
+    first = next(again.do("test", "doubles", worker_tasks.double, 100, TASKS, always))
     assert first[0] == 0
-    assert first[1]["double"] == 0  # as it was kept
+    assert first[1]["double"] == 0  # as it was saved
     again.store.remove()
 
 
@@ -470,7 +472,7 @@ def test_an_executor_that_is_shut_down_is_explained():
         doubles(Run(executor=executor))
 
 
-def test_a_cancelled_piece_is_explained():
+def test_a_cancelled_task_is_explained():
     class Cancelling:
         def submit(self, function, *arguments):
             future = Future()
@@ -541,7 +543,7 @@ NONSENSE = [
 def test_an_executor_whose_futures_give_something_else_is_named(value, time_limit):
     run = Run(executor=Returning(finished(value)), time_limit=time_limit)
     with pytest.raises(WorkerError, match=r"the executor Returning returned .* instead of the task's result: fix the"):
-        list(run.do("test", "q", pieces.double, 0, PIECES, always))
+        list(run.do("test", "q", worker_tasks.double, 0, TASKS, always))
 
 
 class Tampering(Immediate):
@@ -600,7 +602,7 @@ def test_a_copy_of_a_result_with_the_names_in_another_order_is_the_result():
 
 def test_a_worker_without_memory_names_its_own_limit(processes):
     with pytest.raises(TooLargeError, match=r"too little memory for this work \(no 8 GiB\): the "):
-        doubles(Run(executor=processes), work=pieces.run_out_of_memory)
+        doubles(Run(executor=processes), work=worker_tasks.run_out_of_memory)
 
 
 def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch):
@@ -617,18 +619,18 @@ def test_a_thread_that_cannot_be_started_is_no_fault_of_an_executor(monkeypatch)
 
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=40), st.integers(1, 20))
-def test_tasks_are_cut_into_even_pieces(weights, n_pieces):
-    cuts = split_evenly(weights, n_pieces)
+def test_weights_are_split_evenly(weights, n_tasks):
+    cuts = split_evenly(weights, n_tasks)
     assert [task for first, last in cuts for task in range(first, last)] == list(range(len(weights)))
     assert all(first < last for first, last in cuts)
-    assert len(cuts) <= 2 * n_pieces + 1
+    assert len(cuts) <= 2 * n_tasks + 1
     for first, last in cuts:
         heavy = [weight for weight in weights[first:last] if weight > 0.0]
-        assert len(heavy) <= 1 or sum(heavy) <= sum(weights) / n_pieces * (1 + 1e-9)
+        assert len(heavy) <= 1 or sum(heavy) <= sum(weights) / n_tasks * (1 + 1e-9)
 
 
 def test_a_forked_process_does_not_hold_the_folder(tmp_path):
-    """Workers of a pool outlive a process that is killed, and must not keep others from going on."""
+    """Workers of a pool outlive a process that is killed, and must not block others."""
     run = Run(checkpoint=tmp_path)
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
@@ -647,6 +649,6 @@ def test_a_forked_process_does_not_hold_the_folder(tmp_path):
         os.waitpid(child, 0)
 
 
-def test_a_folder_in_which_nothing_is_kept_goes_away(tmp_path):
+def test_a_folder_in_which_nothing_is_saved_is_removed(tmp_path):
     Store(tmp_path / "none").close()
     assert not (tmp_path / "none").exists()
