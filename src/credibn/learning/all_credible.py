@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, within_limits
+from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, why_stopped, within_limits
 from credibn.options import (
     Edges,
     Limits,
@@ -186,7 +186,7 @@ def find_credible_set(call: Learning) -> CredibleSet:
             first = _optimum(call)
             gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), first.optimal_score)
             if first.found.stopped:
-                return collect(call, first, first.rows, gap, call.run.reason, first.bound)
+                return collect(call, first, first.rows, gap, why_stopped(call, first.found), first.bound)
         table = call.source.try_table_for(gap)
         if table is None and first is not None:
             return collect(call, first, first.rows, gap, call.run.reason, first.optimal_score)
