@@ -452,8 +452,8 @@ def test_data_predicts_the_cost(folder, tmp_path):
     assert list(costs) == ["score", "scoring", "scoring_refused", "posterior"]
     assert (costs["score"], costs["scoring"]["n_sets"], costs["posterior"]["n_steps"]) == ("bic", 256, 3**8)
     text = succeed("data", folder / "clinic.csv")
-    assert "looks at 256 sets of variables at most, in 8.00 KiB" in text
-    assert "takes 3^8 steps, below a second" in text
+    assert "takes about a second. 'credibn score --estimate' predicts it for other options." in text
+    assert "takes 3^8 steps, less than a second" in text
     values = np.random.default_rng(0).normal(size=(30, 26))
     pd.DataFrame(values).add_prefix("v").to_csv(tmp_path / "wide.csv", index=False)
     costs = json.loads(succeed("data", tmp_path / "wide.csv", "--json"))["predicted"]
