@@ -298,7 +298,7 @@ def test_columns_must_be_those_of_fit(fitted):
 def test_numbers_with_many_values_are_no_categories():
     numbers = np.random.default_rng(0).normal(size=(200, 2))
     with pytest.raises(DataError, match="200 distinct values") as refused:
-        CredibleNetworks().fit(numbers)
+        CredibleNetworks(score="bic").fit(numbers)
     assert "read_options" in refused.value.__notes__[0]
     cut = CredibleNetworks(read_options={"discretise": "equal_frequency:3"}).fit(numbers)
     assert [len(states) for states in cut.model_.states] == [3, 3]

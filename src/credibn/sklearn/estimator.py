@@ -199,7 +199,8 @@ def _with_target(given: Mapping[str, Any], frame: DataFrame, target: Mapping[str
     options = dict(given)
     for name, kind in target.items():
         for option in ("discretise", "drop"):
-            if name in (options.get(option) or ()):
+            named = options.get(option)
+            if named is not None and not isinstance(named, str) and name in named:
                 raise OptionError(f"read_options has {option} for the target {name!r}; it is for columns of X only")
         if options.get("only") is not None:
             options["only"] = [*options["only"], name]
