@@ -11,6 +11,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+from credibn._run.progress import watching
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
 from credibn.learning.all_credible import started
@@ -52,7 +53,7 @@ def k_best_networks(
     n_threads: int | None = None,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -97,7 +98,8 @@ def k_best_networks(
     >>> best.n_networks, best.n_tied_at_boundary
     (1, 1)
     """
-    return find_k_best(started(locals(), (k, "networks")))
+    with watching(progress) as progress:
+        return find_k_best(started(locals(), (k, "networks")))
 
 
 @_suggesting
@@ -122,7 +124,7 @@ def k_best_classes(
     n_threads: int | None = None,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -145,7 +147,8 @@ def k_best_classes(
     >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
     3
     """
-    return find_k_best(started(locals(), (k, "classes")))
+    with watching(progress) as progress:
+        return find_k_best(started(locals(), (k, "classes")))
 
 
 def find_k_best(call: Learning) -> CredibleSet:
