@@ -80,6 +80,10 @@ def score_parent_sets(
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -119,8 +123,10 @@ def score_parent_sets(
         By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
         function is called a few times per second with "score" and the fraction done; the work stops if it returns
         False.
-    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
+    state_names, weights, missing, missing_values, discretise, max_states
+        Likewise.
 
     Returns
     -------
@@ -226,6 +232,10 @@ def estimate_scoring(
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
