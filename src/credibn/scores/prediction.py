@@ -1,7 +1,7 @@
 """How long scoring takes, from a short sample of the work itself.
 
 A few of its tasks, spread over all, are done for some hundredths of a second each. One that is not finished by then is
-taken to continue as it went. The sum is rough: right to within a factor of a few, which tells a minute from a year.
+taken to continue as it went. The sum is rough, right to within a factor of ten: it tells a minute from a year.
 """
 
 import math
@@ -20,7 +20,7 @@ from credibn.scores.protocol import SetScore
 from credibn.scores.sets import parent_limits
 from credibn.scores.tasks import RULES, core_arguments, ranges
 
-_SECONDS_PER_TASK, _MOST_PER_TASK = 0.04, 0.5
+_SECONDS_PER_TASK, _MOST_PER_TASK = 0.04, 0.2
 """Of one processor; the second where a task has not said yet how far it is."""
 _TASKS = 3
 """Done as a sample."""

@@ -193,7 +193,7 @@ class ScoringEstimate:
         How far two networks that tie in truth can be apart by rounding; None for scores of numbers, where only scoring
         tells.
     seconds : float or None
-        How long it should take, from a short sample of the work: right to within a factor of a few. None where the
+        How long it should take, from a short sample of the work: right to within a factor of ten. None where the
         memory does not suffice, and where it was not asked for.
     feasible_parents, feasible_seconds : int and float, or None
         Where it would take more than some minutes, the largest limit on parents that takes about one, and how long.
