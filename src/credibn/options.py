@@ -253,6 +253,8 @@ class Limits(_Group):
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
         All cores by default; the result is the same for any number.
+    keep_counts : bool
+        Whether the result holds the counts of the table that its networks need for prediction.
 
     Examples
     --------
@@ -265,8 +267,11 @@ class Limits(_Group):
     time_limit: float | None = None
     memory_limit: int | str | None = None
     n_threads: int | None = None
+    keep_counts: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.keep_counts, bool | np.bool_):
+            raise OptionError.refusing("keep_counts", self.keep_counts, "it must be True or False")
         for name in ("max_networks", "max_classes"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else whole_number(name, value, 1))

@@ -52,12 +52,10 @@ CASES = [
     ("lists", {}),
     ("commas", {}),
     ("comments", {}),
-    ("bytes", {}),
 ]
 FILES = {
     "commas": b"a;x\n" + b"1,234;0\n5,123;1\n" * 20,
     "comments": b"a,x\n" + b"u,0\nv,1\n# none\n" * 20,
-    "bytes": b"a,x\n" + b"\x81,0\nv,1\n" * 20,
 }
 
 

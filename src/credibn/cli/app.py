@@ -18,6 +18,7 @@ import shlex
 import tempfile
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -67,7 +68,7 @@ from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
 from credibn.scores.moments import find_dependent
-from credibn.scores.scoring import columns_taken, score_for
+from credibn.scores.scoring import LONG, columns_taken, score_for
 from credibn_command.streams import NOT_WRITTEN, need_output
 
 
@@ -117,8 +118,6 @@ _Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; 
 _Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
 _Score = Annotated[ScoreName, typer.Option(metavar="NAME", help="The score that columns are read for.")]
 Example = Literal["asia", "tic-tac-toe"]
-_FEW_COLUMNS, _FEW_SETS = 25, 2_000_000
-"""Up to this many categorical columns, and sets of columns of any kind, take no limit on the number of parents."""
 
 
 def _version(is_asked: bool) -> None:
@@ -188,13 +187,14 @@ def describe(
     words = flags_of(context)
     table = describe_table(data, reading.options(), columns_taken(score))
     command: str | None = None
+    costs: dict[str, Any]
     try:
         dataset, table = _as_advised(data, table, score)
     except CredibnError as error:
         costs = {"score": score, "scoring": None, "scoring_refused": error.worded(words), "posterior": None}
     else:
         costs = _predicted_costs(dataset, str(score_for(score, dataset)), str if as_json else words)
-        command = _learn_command(data, score, table.advice, _parent_limit(dataset, score), words)
+        command = _learn_command(data, score, table.advice, _parent_limit(costs["scoring"]), words)
     if as_json:
         facts = {name: value for name, value in asdict(replace(table, notes=())).items() if name != "advice"}
         said = {"notes": list(map(str, table.notes)), "predicted": costs, "command": command}
@@ -224,18 +224,12 @@ def _as_advised(data: str, table: TableDescription, score: str) -> tuple[Dataset
             table = replace(table, notes=(*table.notes, note), advice=advice)
 
 
-def _parent_limit(dataset: Dataset, score: str) -> int | None:
-    """Return a limit on the number of parents for tables that would take very long; None for others."""
-    limits: tuple[int | None, ...] = (None, 4, 3, 2)
-    for most in limits:
-        try:
-            estimate = estimate_scoring(dataset, score=score, max_parents=most)
-        except CredibnError:
-            continue
-        is_small = estimate.n_searched <= _FEW_COLUMNS and estimate.engine != "sets"
-        if is_small or estimate.n_sets <= _FEW_SETS:
-            return most
-    return 1
+def _parent_limit(scoring: Mapping[str, Any] | None) -> int | None:
+    """Return the limit on the number of parents that a long prediction names; None where scoring is short."""
+    if scoring is None or (scoring["seconds"] is not None and scoring["seconds"] <= LONG):
+        return None
+    most: int | None = scoring["feasible_parents"]
+    return most
 
 
 def _learn_command(data: str, score: str, advice: ReadOptions, max_parents: int | None, words: Words) -> str:

@@ -274,7 +274,10 @@ class GapFlags(EpsilonFlags):
 class SearchFlags:
     """How networks are searched for."""
 
-    unit: Annotated[Unit, _search(help="Search by class, where possible, or list networks one by one.")] = "auto"
+    unit: Annotated[
+        Unit,
+        _search(metavar="WHAT", help="auto, classes or networks: search by class, where possible, or one by one."),
+    ] = "auto"
     score_equivalent: Annotated[
         bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
     ] = False
@@ -330,6 +333,10 @@ class LimitFlags(ThreadFlags):
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
     ] = None
+    keep_counts: Annotated[
+        bool,
+        output("--keep-counts/--no-counts", help="Whether the result holds the counts that 'predict' needs."),
+    ] = True
 
     def options(self, counts: CountFlags | None = None) -> Limits:
         """Return the options of the library; here a memory limit without a unit is in GiB."""
@@ -340,6 +347,7 @@ class LimitFlags(ThreadFlags):
             time_limit=self.time_limit,
             memory_limit=resolve_bytes(self.memory_limit, unit="G"),
             n_threads=self.n_threads,
+            keep_counts=self.keep_counts,
         )
 
 

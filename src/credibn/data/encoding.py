@@ -93,8 +93,8 @@ def _continuous(
         if options.columns == "continuous" and not options.is_kind_given:
             as_categories = Option("score", "auto")
         raise DataError(
-            "column {!r} cannot be continuous: it holds {}, which is not a number; pass {} to read it as categories, or "
-            "leave it out with {}",
+            "column {!r} cannot be continuous: it holds {}, which is not a number; pass {} to read it as categories, "
+            "or leave it out with {}",
             name,
             _example(connection, column),
             as_categories,
@@ -129,8 +129,8 @@ def _check_finite(connection: Connection, name: str, column: str) -> None:
     ).fetchone()
     if found and found[0]:
         raise DataError(
-            "column {!r} holds {:.60} in {:,} row(s): numbers must be finite; replace the value, or leave the column out "
-            "with {}",
+            "column {!r} holds {:.60} in {:,} row(s): numbers must be finite; replace the value, or leave the column "
+            "out with {}",
             name,
             str(found[1]),
             int(found[0]),

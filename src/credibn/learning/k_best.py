@@ -50,6 +50,7 @@ def k_best_networks(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
@@ -77,7 +78,7 @@ def k_best_networks(
         taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
-    unit, engine, posterior_share, time_limit, memory_limit, n_threads, executor, checkpoint, progress
+    unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress
         As for `learn`.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
@@ -126,6 +127,7 @@ def k_best_classes(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
