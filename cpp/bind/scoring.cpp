@@ -1,4 +1,4 @@
-// Scoring in one call.
+// The limits of a scoring problem, and rule 1 for set costs that were computed elsewhere.
 #include "bind/scoring.hpp"
 
 #include <nanobind/stl/string.h>
@@ -10,22 +10,6 @@ namespace credibn::bind {
 namespace {
 
 using namespace scoring;
-
-nb::object score_discrete_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
-                             const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
-                             const In<std::uint8_t, 2>& allowed, const In<std::uint8_t, 2>& required,
-                             const In<std::int64_t, 1>& max_parents, const In<double, 2>& edge_costs,
-                             const std::string& engine, const std::vector<std::string>& rules, unsigned n_threads,
-                             const nb::object& watch) {
-  require(engine == "table" || engine == "descent", "the engine is 'table' or 'descent'");
-  require_threads(n_threads);
-  return run([&] {
-    const DiscreteProblem problem(table_of(codes, arities, weights), make_score(is_bdeu, parameter),
-                                  request_of(codes.shape(0), epsilon, allowed, required, max_parents, edge_costs),
-                                  rules_of(rules));
-    return (engine == "table" ? score_with_table : descend)(problem, n_threads, make_watch(watch));
-  });
-}
 
 nb::object plan_scoring_py(const In<Code, 2>& codes, const In<std::int64_t, 1>& arities,
                            const In<std::int64_t, 1>& weights, bool is_bdeu, double parameter, double epsilon,
@@ -69,10 +53,6 @@ nb::object prune_set_costs_py(const std::vector<In<double, 1>>& set_costs, std::
 }  // namespace
 
 void bind_scoring(nb::module_& module) {
-  module.def("score_discrete", &score_discrete_py, array("codes"), array("arities"), array("weights"),
-             nb::arg("is_bdeu"), nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"),
-             array("max_parents"), array("edge_costs"), nb::arg("engine"), nb::arg("rules"), nb::arg("n_threads"),
-             nb::arg("watch").none());
   module.def("plan_scoring", &plan_scoring_py, array("codes"), array("arities"), array("weights"), nb::arg("is_bdeu"),
              nb::arg("parameter"), nb::arg("epsilon"), array("allowed"), array("required"), array("max_parents"),
              array("edge_costs"));

@@ -87,7 +87,7 @@ void bind_scoring_tasks(nb::module_& module) {
       .def(
           "run_descent_tasks",
           [](const DiscreteProblem& problem, std::size_t first, std::size_t last, const nb::object& watch) {
-            return run([&] { return run_descent_tasks(problem, first, last, 1, make_watch(watch)); });
+            return run([&] { return run_descent_tasks(problem, first, last, make_watch(watch)); });
           },
           nb::arg("first"), nb::arg("last"), nb::arg("watch").none())
       .def("join_descent", &join_descent_py, array("nodes"), array("costs"), array("masks"), nb::arg("n_local_scores"),

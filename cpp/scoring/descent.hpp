@@ -36,6 +36,7 @@ struct DescentProblem {
   const Request& request;
   const Rules rules;
   const std::vector<double>& entropy_floors;  // N*H(i | all others)
+  const TermPool<double>& terms;
   // For rule 1 during the search, between two costs; and for bounds, which have an error of their own.
   double epsilon() const { return request.epsilon + 2.0 * accuracy.in_search; }
   double slack() const { return request.epsilon + 4.0 * accuracy.in_search; }

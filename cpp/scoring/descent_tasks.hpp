@@ -1,11 +1,12 @@
-// The descent engine as tasks for threads and for other machines: a node with few possible parents is one task; of a
-// node with many, each subtree below one free parent is.
+// The descent engine as tasks for threads and for other machines: a node is one task, or each subtree below one of its
+// free parents is.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "base/progress.hpp"
@@ -23,20 +24,6 @@ struct DescentTask {
   int child;
   std::size_t subtree;  // kWhole: everything; 0: the root; s: below the position s - 1
 };
-
-// In the order in which their candidates are joined.
-inline std::vector<DescentTask> descent_tasks(const Request& request) {
-  constexpr std::size_t kFew = 18;
-  std::vector<DescentTask> tasks;
-  for (int child = 0; child < request.n; ++child) {
-    const NodeChoice& choice = request.nodes[std::size_t(child)];
-    if (choice.free.size() <= kFew || choice.max_free < 2)
-      tasks.push_back({child, DescentTask::kWhole});
-    else
-      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
-  }
-  return tasks;
-}
 
 // A rough estimate of the work of a task, independent of the data: its sets of at most four free parents. Of the larger
 // ones the rules leave few.
@@ -56,12 +43,32 @@ inline double descent_weight(const Request& request, const DescentTask& task) {
   return task.subtree == 0 ? n_sets(n_free, 0, 1) : n_sets(n_free - task.subtree, 1, most - 1);
 }
 
+// In the order in which their candidates are joined. What a task of a node repeats, such as the costs of its pairs of
+// parents, can be a third of the node's work, so a node is split only where it is a large share of all work.
+inline std::vector<DescentTask> descent_tasks(const Request& request) {
+  constexpr std::size_t kFew = 18;
+  constexpr double kShares = 32.0;
+  std::vector<double> weights;
+  for (int child = 0; child < request.n; ++child)
+    weights.push_back(descent_weight(request, {child, DescentTask::kWhole}));
+  const double largest = std::accumulate(weights.begin(), weights.end(), 0.0) / kShares;
+  std::vector<DescentTask> tasks;
+  for (int child = 0; child < request.n; ++child) {
+    const NodeChoice& choice = request.nodes[std::size_t(child)];
+    if (choice.free.size() <= kFew || choice.max_free < 2 || weights[std::size_t(child)] <= largest)
+      tasks.push_back({child, DescentTask::kWhole});
+    else
+      for (std::size_t s = 0; s <= choice.free.size(); ++s) tasks.push_back({child, s});
+  }
+  return tasks;
+}
+
 // Runs tasks one after the other; those of one child share the costs of its pairs of parents.
 template <class Lane>
 class DescentWorker {
  public:
   Candidates run(const DescentProblem& problem, const DescentTask& task, const StopFlag& stop, TaskProgress& progress) {
-    if (!terms_) terms_ = std::make_unique<TermTables<double>>(problem.score, problem.grid, problem.table.total);
+    if (!terms_) terms_ = problem.terms.borrow();
     if (child_ != task.child) {
       descent_ = std::make_unique<Descent<Lane>>(problem, task.child, *terms_, stop);
       child_ = task.child;
@@ -79,29 +86,27 @@ class DescentWorker {
 
  private:
   int child_ = -1;
-  std::unique_ptr<TermTables<double>> terms_;
+  std::shared_ptr<TermTables<double>> terms_;
   std::unique_ptr<Descent<Lane>> descent_;
 };
 
 // The candidates of tasks first..last-1, before the final application of rule 1.
 template <class Lane>
 Candidates descend_tasks_in(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
-                            std::size_t last, unsigned n_threads, const Watch& watch) {
+                            std::size_t last, const Watch& watch) {
   StopFlag stop;
-  std::vector<Candidates> found(last - first, Candidates(problem.request.n));
-  std::vector<DescentWorker<Lane>> workers(std::max(1u, n_threads));
-  run_tasks(found.size(), n_threads, watch, stop, [&](std::size_t index, unsigned w, TaskProgress& progress) {
-    found[index] = workers[w].run(problem, tasks[first + index], stop, progress);
-  });
   Candidates all(problem.request.n);
-  for (const Candidates& of_task : found) all.append(of_task);
+  DescentWorker<Lane> worker;
+  run_tasks(last - first, 1, watch, stop, [&](std::size_t index, unsigned, TaskProgress& progress) {
+    all.append(worker.run(problem, tasks[first + index], stop, progress));
+  });
   return all;
 }
 inline Candidates descend_tasks(const DescentProblem& problem, const std::vector<DescentTask>& tasks, std::size_t first,
-                                std::size_t last, unsigned n_threads, const Watch& watch) {
+                                std::size_t last, const Watch& watch) {
   return problem.table.total <= std::numeric_limits<std::uint16_t>::max()
-             ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, n_threads, watch)
-             : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, n_threads, watch);
+             ? descend_tasks_in<std::uint16_t>(problem, tasks, first, last, watch)
+             : descend_tasks_in<std::uint32_t>(problem, tasks, first, last, watch);
 }
 
 }  // namespace credibn::scoring

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -18,8 +19,8 @@ using base::StopFlag;
 
 class ExactCosts {
  public:
-  ExactCosts(const Table& table, const DiscreteScore& score, const Grid& grid, const Request& request)
-      : table_(table), grid_(grid), request_(request), terms_(score, grid, table.total) {
+  ExactCosts(const Table& table, const Grid& grid, const Request& request, const TermPool<std::int64_t>& terms)
+      : table_(table), grid_(grid), request_(request), lent_(terms.borrow()), terms_(*lent_) {
     levels_.push_back({one_cell(table), -1, 1.0, 0});
   }
 
@@ -99,7 +100,8 @@ class ExactCosts {
   const Table& table_;
   const Grid grid_;
   const Request& request_;
-  TermTables<std::int64_t> terms_;
+  const std::shared_ptr<TermTables<std::int64_t>> lent_;
+  TermTables<std::int64_t>& terms_;
   std::vector<Level> levels_;
   std::size_t n_levels_ = 1;
   std::vector<std::uint64_t> counts_;

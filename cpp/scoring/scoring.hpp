@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -17,7 +18,6 @@
 namespace credibn::scoring {
 
 using base::run_tasks;
-using base::stage_of;
 using base::StopFlag;
 using base::TaskProgress;
 using base::Watch;
@@ -71,12 +71,6 @@ inline double entropy_floor(const Table& table, const Terms& entropy, int child)
   }
   return floor;
 }
-// For each i of first..last-1; 0, which is a floor too, for the others.
-inline std::vector<double> entropy_floors(const Table& table, const Terms& entropy, int first, int last) {
-  std::vector<double> floors(std::size_t(table.n_columns), 0.0);
-  for (int child = first; child < last; ++child) floors[std::size_t(child)] = entropy_floor(table, entropy, child);
-  return floors;
-}
 
 // Rules 2 and 6 for the table engine.
 class DiscreteBound {
@@ -125,13 +119,24 @@ struct DiscreteProblem {
         score(scored),
         request(std::move(asked)),
         rules(used),
-        scale(ScaleMaker(table, score, request).make()) {
+        scale(ScaleMaker(table, score, request).make()),
+        terms(score, scale.grid, table.total),
+        fine_terms(score, scale.grid, table.total),
+        floors_(std::size_t(request.n)) {
     for (double& cost : request.edge_costs) cost = scale.grid.round(cost);
     request.epsilon += scale.accuracy.pruning;
     limit_parents(request, table, score, scale.accuracy, rules);
   }
+  // N*H(i | all other variables) for each i of first..last-1; 0, which is a floor too, for the others.
   std::vector<double> floors(int first, int last) const {
-    return entropy_floors(table, entropy_terms(scale.grid, table.total), first, last);
+    std::vector<double> of_nodes(floors_.size(), 0.0);
+    const auto lent = terms.borrow();
+    for (int child = first; child < last; ++child) {
+      Floor& floor = floors_[std::size_t(child)];
+      std::call_once(floor.once, [&] { floor.value = entropy_floor(table, lent->entropy(), child); });
+      of_nodes[std::size_t(child)] = floor.value;
+    }
+    return of_nodes;
   }
 
   const Table table;
@@ -139,17 +144,27 @@ struct DiscreteProblem {
   Request request;
   const Rules rules;
   const Scale scale;
+  // What the tasks share.
+  const TermPool<double> terms;
+  const TermPool<std::int64_t> fine_terms;
+
+ private:
+  struct Floor {
+    std::once_flag once;
+    double value = 0.0;
+  };
+  mutable std::vector<Floor> floors_;
 };
 
 // The descent engine: tasks first..last-1.
 inline Candidates run_descent_tasks(const DiscreteProblem& problem, std::size_t first, std::size_t last,
-                                    unsigned n_threads, const Watch& watch) {
+                                    const Watch& watch) {
   const std::vector<DescentTask> tasks = descent_tasks(problem.request);
   if (first >= last || last > tasks.size()) throw std::invalid_argument("first and last must select tasks that exist");
   const std::vector<double> floors = problem.floors(tasks[first].child, tasks[last - 1].child + 1);
   return descend_tasks({problem.table, problem.score, problem.scale.grid, problem.scale.accuracy, problem.request,
-                        problem.rules, floors},
-                       tasks, first, last, n_threads, watch);
+                        problem.rules, floors, problem.terms},
+                       tasks, first, last, watch);
 }
 // Joins the candidates of all tasks, given in their order. Rule 1 leaves few of them; these get their exact costs, and
 // rule 1 is applied once more.
@@ -166,7 +181,7 @@ inline Candidates join_descent(const DiscreteProblem& problem, const Candidates&
   std::vector<std::unique_ptr<ExactCosts>> workers(std::max(1u, n_threads));
   run_tasks(std::size_t(n), n_threads, watch, stop, [&](std::size_t child, unsigned w, TaskProgress&) {
     if (!workers[w])
-      workers[w] = std::make_unique<ExactCosts>(problem.table, problem.score, problem.scale.grid, problem.request);
+      workers[w] = std::make_unique<ExactCosts>(problem.table, problem.scale.grid, problem.request, problem.fine_terms);
     by_child[child] = drop_dominated(by_child[child], in_search, n, stop);
     workers[w]->recompute(by_child[child], stop);
     by_child[child] = drop_dominated(by_child[child], epsilon, n, stop);
@@ -176,11 +191,6 @@ inline Candidates join_descent(const DiscreteProblem& problem, const Candidates&
   all.n_local_scores = found.n_local_scores;
   return all;
 }
-inline Candidates descend(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
-  const std::size_t n_tasks = descent_tasks(problem.request).size();
-  return join_descent(problem, run_descent_tasks(problem, 0, n_tasks, n_threads, stage_of(watch, 0.0, 0.98)), n_threads,
-                      stage_of(watch, 0.98, 0.02));
-}
 
 // The table engine, likewise.
 inline TaskCosts run_table_tasks(const DiscreteProblem& problem, std::size_t first, std::size_t last,
@@ -188,7 +198,9 @@ inline TaskCosts run_table_tasks(const DiscreteProblem& problem, std::size_t fir
   const int max_size = largest_family(problem.request);
   const std::vector<SetTask> tasks = set_tasks(problem.request.n, max_size);
   if (first >= last || last > tasks.size()) throw std::invalid_argument("first and last must select tasks that exist");
-  return costs_of_tasks(problem.table, problem.score, problem.scale.grid, max_size, tasks, first, last, watch);
+  const auto lent = problem.fine_terms.borrow();
+  return costs_of_tasks(problem.table, problem.scale.grid, *lent, problem.score.is_bdeu(), max_size, tasks, first, last,
+                        watch);
 }
 inline Candidates sweep_sets(const DiscreteProblem& problem, const Ranks& ranks, const SetCosts& sets,
                              unsigned n_threads, const Watch& watch) {
@@ -204,13 +216,6 @@ inline Candidates join_table(const DiscreteProblem& problem, const double* costs
   return sweep_sets(problem, ranks,
                     place_set_costs(ranks, n, max_size, problem.score.is_bdeu(), costs, n_costs, cells, n_cells),
                     n_threads, watch);
-}
-inline Candidates score_with_table(const DiscreteProblem& problem, unsigned n_threads, const Watch& watch) {
-  const int max_size = largest_family(problem.request);
-  const Ranks ranks(problem.request.n, max_size);
-  const SetCosts sets = count_sets(problem.table, problem.score, problem.scale.grid, ranks, max_size, n_threads,
-                                   stage_of(watch, 0.0, 0.9));
-  return sweep_sets(problem, ranks, sets, n_threads, stage_of(watch, 0.9, 0.1));
 }
 
 }  // namespace credibn::scoring

@@ -30,15 +30,15 @@ struct SetCosts {
 template <class Lane, class Take>
 class SetCounter {
  public:
-  SetCounter(const Table& table, const DiscreteScore& score, const Grid& grid, const Lanes<Lane>& lanes, int max_size,
-             const Take& take, const StopFlag& stop)
+  SetCounter(const Table& table, const Grid& grid, TermTables<std::int64_t>& terms, const Lanes<Lane>& lanes,
+             int max_size, const Take& take, const StopFlag& stop)
       : table_(table),
         lanes_(lanes),
         max_size_(max_size),
         take_(take),
         stop_(stop),
         grid_(grid),
-        terms_(score, grid, table.total),
+        terms_(terms),
         levels_(std::size_t(max_size) + 1, Level(lanes, table)) {
     for (int v = 0; v < table.n_columns; ++v)
       if (lanes.is_wide(std::size_t(v))) last_wide_ = v;
@@ -173,7 +173,7 @@ class SetCounter {
   const Take& take_;
   const StopFlag& stop_;
   const Grid grid_;
-  TermTables<std::int64_t> terms_;
+  TermTables<std::int64_t>& terms_;
   std::vector<Level> levels_;
   int last_wide_ = -1;  // while a wide column may still follow, rows are needed at every set
   int members_[256] = {};
@@ -190,44 +190,17 @@ inline SetCosts room_for_set_costs(const Ranks& ranks, int n, int max_size, bool
   return out;
 }
 
-template <class Lane, class TakeOf>
-void count_sets_in(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
-                   const std::vector<SetTask>& tasks, std::size_t first, std::size_t last, unsigned n_threads,
-                   const Watch& watch, const TakeOf& take) {
+template <class Lane, class Take>
+void count_sets_in(const Table& table, const Grid& grid, TermTables<std::int64_t>& terms, int max_size,
+                   const std::vector<SetTask>& tasks, std::size_t first, std::size_t last, const Watch& watch,
+                   const Take& take) {
   std::vector<int> order;
   for (int v = 0; v < table.n_columns; ++v) order.push_back(v);
   const Lanes<Lane> lanes(table, order);
   StopFlag stop;
-  std::vector<std::unique_ptr<SetCounter<Lane, TakeOf>>> counters(std::max(1u, n_threads));
-  run_tasks(last - first, n_threads, watch, stop, [&](std::size_t index, unsigned worker, TaskProgress&) {
-    auto& counter = counters[worker];
-    if (!counter) counter = std::make_unique<SetCounter<Lane, TakeOf>>(table, score, grid, lanes, max_size, take, stop);
-    counter->run(tasks[first + index]);
-  });
-}
-// Counts the sets of tasks first..last-1; several threads call `take`, each for other sets.
-template <class Take>
-void count_tasks(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
-                 const std::vector<SetTask>& tasks, std::size_t first, std::size_t last, unsigned n_threads,
-                 const Watch& watch, const Take& take) {
-  if (table.total <= std::numeric_limits<std::uint16_t>::max())
-    count_sets_in<std::uint16_t>(table, score, grid, max_size, tasks, first, last, n_threads, watch, take);
-  else
-    count_sets_in<std::uint32_t>(table, score, grid, max_size, tasks, first, last, n_threads, watch, take);
-}
-
-inline SetCosts count_sets(const Table& table, const DiscreteScore& score, const Grid& grid, const Ranks& ranks,
-                           int max_size, unsigned n_threads, const Watch& watch) {
-  const std::vector<SetTask> tasks = set_tasks(table.n_columns, max_size);
-  const bool with_cells = score.is_bdeu();
-  SetCosts out = room_for_set_costs(ranks, table.n_columns, max_size, with_cells);
-  count_tasks(table, score, grid, max_size, tasks, 0, tasks.size(), n_threads, watch,
-              [&](const int* members, int size, double cost, std::uint64_t cells) {
-                const std::uint64_t rank = ranks.rank(members, size);
-                out.costs[std::size_t(size)][rank] = cost;
-                if (with_cells) out.cells[std::size_t(size)][rank] = std::uint32_t(cells);
-              });
-  return out;
+  SetCounter<Lane, Take> counter(table, grid, terms, lanes, max_size, take, stop);
+  run_tasks(last - first, 1, watch, stop,
+            [&](std::size_t index, unsigned, TaskProgress&) { counter.run(tasks[first + index]); });
 }
 
 // The results of some tasks, in the order of the traversal.
@@ -235,16 +208,18 @@ struct TaskCosts {
   std::vector<double> costs;
   std::vector<std::uint32_t> cells;  // for BDeu only
 };
-inline TaskCosts costs_of_tasks(const Table& table, const DiscreteScore& score, const Grid& grid, int max_size,
-                                const std::vector<SetTask>& tasks, std::size_t first, std::size_t last,
+inline TaskCosts costs_of_tasks(const Table& table, const Grid& grid, TermTables<std::int64_t>& terms, bool with_cells,
+                                int max_size, const std::vector<SetTask>& tasks, std::size_t first, std::size_t last,
                                 const Watch& watch) {
   TaskCosts found;
-  const bool with_cells = score.is_bdeu();
-  count_tasks(table, score, grid, max_size, tasks, first, last, 1, watch,
-              [&](const int*, int, double cost, std::uint64_t cells) {
-                found.costs.push_back(cost);
-                if (with_cells) found.cells.push_back(std::uint32_t(cells));
-              });
+  auto take = [&](const int*, int, double cost, std::uint64_t cells) {
+    found.costs.push_back(cost);
+    if (with_cells) found.cells.push_back(std::uint32_t(cells));
+  };
+  if (table.total <= std::numeric_limits<std::uint16_t>::max())
+    count_sets_in<std::uint16_t>(table, grid, terms, max_size, tasks, first, last, watch, take);
+  else
+    count_sets_in<std::uint32_t>(table, grid, terms, max_size, tasks, first, last, watch, take);
   return found;
 }
 // Puts the costs and the cells of all tasks, given in their order, into their places.

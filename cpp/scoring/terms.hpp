@@ -15,6 +15,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <type_traits>
@@ -164,10 +166,6 @@ class TermTable {
 using Terms = TermTable<double>;
 using FineTerms = TermTable<std::int64_t>;
 
-inline Terms entropy_terms(const Grid& grid, std::uint64_t total) {
-  return Terms(grid, CellTerm(total), total, 1u << 16);
-}
-
 // The terms of the sets that a search scores: one table for a penalised likelihood, one for each prior mass for BDeu.
 template <class Number>
 class TermTables {
@@ -214,6 +212,48 @@ class TermTables {
   TermTable<Number> entropy_;
   std::unique_ptr<BdeuPrior> prior_;
   std::unordered_map<double, std::unique_ptr<TermTable<Number>>> by_configurations_;
+};
+
+// Lends the tables to tasks, each to one at a time, so that they are not filled anew for every task.
+template <class Number>
+class TermPool {
+ public:
+  using Tables = TermTables<Number>;
+
+  TermPool(const DiscreteScore& score, const Grid& grid, std::uint64_t total)
+      : score_(score), grid_(grid), total_(total) {}
+  TermPool(const TermPool&) = delete;
+  TermPool& operator=(const TermPool&) = delete;
+
+  // Until the last copy of the pointer is gone; the pool must live longer.
+  std::shared_ptr<Tables> borrow() const {
+    std::unique_ptr<Tables> tables = take_idle();
+    if (!tables) tables = std::make_unique<Tables>(score_, grid_, total_);
+    return {tables.release(), [this](Tables* returned) { take_back(returned); }};
+  }
+
+ private:
+  std::unique_ptr<Tables> take_idle() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    std::unique_ptr<Tables> tables = std::move(idle_.back());
+    idle_.pop_back();
+    return tables;
+  }
+  void take_back(Tables* tables) const {
+    std::unique_ptr<Tables> returned(tables);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    try {
+      idle_.push_back(std::move(returned));
+    } catch (const std::bad_alloc&) {  // the next task fills its own
+    }
+  }
+
+  const DiscreteScore score_;
+  const Grid grid_;
+  const std::uint64_t total_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Tables>> idle_;
 };
 
 // Sums and products in an order of their own, so that the grid, and with it every cost, does not depend on the order of

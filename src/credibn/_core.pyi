@@ -6,22 +6,6 @@ from numpy.typing import NDArray
 Candidates = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.uint64], int]
 Watch = Callable[[float], bool] | None
 
-def score_discrete(
-    codes: NDArray[np.uint16],
-    arities: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    is_bdeu: bool,
-    parameter: float,
-    epsilon: float,
-    allowed: NDArray[np.uint8],
-    required: NDArray[np.uint8],
-    max_parents: NDArray[np.int64],
-    edge_costs: NDArray[np.float64],
-    engine: str,
-    rules: Sequence[str],
-    n_threads: int,
-    watch: Watch,
-) -> Candidates | None: ...
 def plan_scoring(
     codes: NDArray[np.uint16],
     arities: NDArray[np.int64],

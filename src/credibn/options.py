@@ -13,14 +13,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from types import FunctionType
 from typing import Any, Literal, ParamSpec, Self, TypeVar, cast, get_args
 
 import numpy as np
 
 from credibn._base.checks import whole_number
-from credibn.errors import Option, OptionError
+from credibn.errors import Option, OptionError, Phrase
 
 __all__ = ["Edges", "Limits", "Progress", "ReadOptions", "ScoreOptions", "SearchOptions"]
 
@@ -30,8 +30,9 @@ Progress = Callable[[str, float], bool | None]
 """Called with the stage and the fraction done; the work stops if it returns False."""
 
 Columns = Literal["discrete", "continuous", "mixed"]
+ColumnType = Literal["numeric", "categorical"]
 Missing = Literal["error", "drop", "state"]
-ScoreName = Literal["bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic"]
+ScoreName = Literal["auto", "bic", "bdeu", "aic", "gaussian-bic", "bge", "conditional-gaussian-bic"]
 Unit = Literal["auto", "classes", "networks"]
 
 DEFAULT_BAYES_FACTOR = 20.0
@@ -39,6 +40,9 @@ MAX_STATES = 65_535
 """The most states that a column can have."""
 MOST_THREADS = 256
 """More are of no use, and each costs memory; the result is the same."""
+
+_RENAMED = {"continuous": "write columns={'age': 'numeric'}"}
+"""Options of earlier versions, and what became of them."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -78,12 +82,14 @@ class ReadOptions(_Group):
 
     Parameters
     ----------
-    columns : {"discrete", "continuous", "mixed"}, optional
-        ``"discrete"``: the values of each column are categories, also where they look like numbers.
-        ``"continuous"``: each column is a number. ``"mixed"``: columns of fractional numbers and those listed in
-        ``continuous`` are numbers, the others categories. By default what the score takes, and discrete without one.
-    continuous : iterable of str, optional
-        Columns to read as numbers with ``columns="mixed"``.
+    columns : {"discrete", "continuous", "mixed"} or mapping of str to {"numeric", "categorical"}, optional
+        ``"discrete"``: the values of each column are categories, even if they look like numbers. ``"continuous"``: each
+        column is numeric. ``"mixed"``: the content of a column decides. A mapping says it for some columns. By default
+        what the score takes; with the score "auto", the content decides.
+    drop : iterable of str, optional
+        Columns to leave out.
+    only : iterable of str, optional
+        The columns to use; all others are left out.
     state_names : mapping of str to list, optional
         The states of a column in order, also those that the data does not show.
     weights : str, optional
@@ -103,8 +109,9 @@ class ReadOptions(_Group):
     {'missing': 'drop'}
     """
 
-    columns: str | None = None
-    continuous: Iterable[str] | None = None
+    columns: str | Mapping[str, str] | None = None
+    drop: Iterable[str] | None = None
+    only: Iterable[str] | None = None
     state_names: Mapping[str, Sequence[object]] | None = None
     weights: str | None = None
     missing: str = "error"
@@ -113,13 +120,16 @@ class ReadOptions(_Group):
     max_states: int = 100
 
     def __post_init__(self) -> None:
-        if self.columns is not None:
+        if isinstance(self.columns, Mapping):
+            object.__setattr__(self, "columns", _checked_kinds(self.columns))
+        elif self.columns is not None:
             check_choice("columns", self.columns, get_args(Columns))
         check_choice("missing", self.missing, get_args(Missing))
         is_count = isinstance(self.max_states, int) and not isinstance(self.max_states, bool)
         if not is_count or not 1 <= self.max_states <= MAX_STATES:
             raise OptionError.refusing("max_states", self.max_states, f"give a whole number from 1 to {MAX_STATES:,}")
-        object.__setattr__(self, "continuous", _names_of("continuous", self.continuous))
+        for name in ("drop", "only"):
+            object.__setattr__(self, name, _names_of(name, getattr(self, name)))
         if self.state_names is not None and not isinstance(self.state_names, Mapping):
             raise OptionError.refusing(
                 "state_names", self.state_names, "give a mapping of column name to list of states"
@@ -127,10 +137,6 @@ class ReadOptions(_Group):
         if self.weights is not None and not isinstance(self.weights, str):
             raise OptionError.refusing("weights", self.weights, "give the name of the column that holds the counts")
         object.__setattr__(self, "missing_values", checked_texts(self.missing_values))
-
-    def for_columns(self, kind: str) -> "ReadOptions":
-        """Return the options with the kind of columns that a score takes, unless one was given."""
-        return self if self.columns is not None else replace(self, columns=kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +146,9 @@ class ScoreOptions(_Group):
     Parameters
     ----------
     score : str or score object
-        One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
-        or an object with the members of `SetScore` or `LocalScore`.
+        One of "bic", "bdeu", "aic" (categorical), "gaussian-bic", "bge" (continuous), "conditional-gaussian-bic"
+        (both); or an object with the members of `SetScore` or `LocalScore`. By default "auto": the BIC that the kinds
+        of the columns call for.
     equivalent_sample_size : float, optional
         For "bdeu", 1 by default.
     forbidden_edges, required_edges : iterable of (parent, child) or "parent->child", optional
@@ -152,7 +159,7 @@ class ScoreOptions(_Group):
         Log prior of a structure, added to its score.
     """
 
-    score: Any = "bic"
+    score: Any = "auto"
     equivalent_sample_size: float | None = None
     forbidden_edges: Edges | None = None
     required_edges: Edges | None = None
@@ -181,7 +188,8 @@ class SearchOptions(_Group):
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
-        Whether to compute which share of the posterior of all networks the set holds; by default where it is cheap.
+        Whether to compute which share of the posterior of all networks the set holds; by default where it is predicted
+        to take at most ten seconds.
 
     Examples
     --------
@@ -275,13 +283,13 @@ def suggesting(function: Callable[_P, _R], instead: Mapping[str, str] | None = N
     `instead` says what to do for keywords that have a reason not to be there.
     """
     names = [name for name in inspect.signature(function).parameters if name != "self"]
-    reasons = instead or {}
+    reasons, renamed = instead or {}, _RENAMED
     error = UnknownOptionError  # a local name: the globals below are those of `function`
 
     def call(*args: Any, **options: Any) -> Any:
         for name in options:
             if name not in names:
-                raise error(function.__name__, name, names, reasons.get(name))
+                raise error(function.__name__, name, names, reasons.get(name, renamed.get(name)))
         return function(*args, **options)
 
     # With the globals of `function`, tools such as doctest find the wrapper where the function is.
@@ -416,6 +424,19 @@ def _names_of(option: str, value: object) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         raise OptionError.refusing(option, value, "give a list of column names")
     return cast("tuple[str, ...]", names)
+
+
+def _checked_kinds(columns: Mapping[Any, Any]) -> dict[str, str]:
+    for name, kind in columns.items():
+        if not isinstance(name, str) or kind not in get_args(ColumnType):
+            rule = Phrase(
+                "{!r} is {!r}; give each column as 'numeric' or 'categorical', such as {}",
+                name,
+                kind,
+                Option("columns", {"age": "numeric"}),
+            )
+            raise OptionError.refusing("columns", columns, rule)
+    return dict(columns)
 
 
 def _as_lists(value: Any) -> Any:

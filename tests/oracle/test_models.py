@@ -268,8 +268,7 @@ def data_with_copies():
     x = np.arange(6.0)
     return read_data(
         pd.DataFrame({"a": [0, 1] * 3, "b": [0, 0, 1] * 2, "x": x, "y": 3 * x - 1}),
-        columns="mixed",
-        continuous=["x", "y"],
+        columns={"x": "numeric", "y": "numeric"},
     )
 
 
@@ -287,7 +286,7 @@ def test_a_prior_that_is_lost_to_rounding_is_refused(child, parents):
 def test_constant_continuous_columns_are_kept(method):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"k": 5.5, "zero": 0.0, "x": rng.standard_normal(30), "d": rng.integers(0, 2, 30)})
-    data = read_data(frame, columns="mixed", continuous=["k", "zero", "x"])
+    data = read_data(frame, columns=dict.fromkeys(["k", "zero", "x"], "numeric"))
     fitted = fit_network(["k->x", "zero->x", "x->d", "k->d"], data, method=method)
     constant, regression = fitted.local_models[0], fitted.local_models[2]
     assert constant.intercepts == 5.5

@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
@@ -33,8 +34,9 @@ from credibn import (
     write_scores,
 )
 from credibn.cli.app import app
-from credibn.errors import CredibnWarning, OptionError, TimeLimitError, TooLargeError
+from credibn.errors import CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
 from credibn.examples import sample_asia, tic_tac_toe
+from credibn.learning import all_networks
 from credibn.posterior import epsilon_for_all, estimate_posterior, posterior_of_scores, searched_nodes
 from networks import naive_costs, table_costs
 from profiles import examples
@@ -551,13 +553,18 @@ def test_log_mass_is_that_of_the_networks(unit):
     )
     assert found.log_mass == pytest.approx(found.optimal_score + math.log(total), rel=1e-13)
     assert found.posterior_share == pytest.approx(0.9982558592, rel=1e-9)
-    assert "They hold 99.8 % of the posterior probability of all networks." in found.summary()
+    assert "hold 99.8 % of the posterior probability of all networks." in found.summary().splitlines()[0]
+    assert "Warning" not in found.summary()
 
 
 def test_when_the_share_is_computed():
     data = sample_asia()
     assert learn(data, posterior_share=False).posterior_share is None
-    assert "of all networks was not computed (posterior_share=True does" in learn(data, posterior_share=False).summary()
+    unknown = learn(data, posterior_share=False).summary().splitlines()
+    assert unknown[0].endswith("hold an unknown share of the posterior probability of all networks.")
+    assert unknown[1].startswith(
+        "Warning: posterior_share=True computes it, in about a second. Find more networks with "
+    )
     share = learn(data).posterior_share
     assert learn(data, posterior_share=True).posterior_share == share
     assert k_best_networks(data, 35).posterior_share == pytest.approx(share, rel=1e-12)
@@ -567,6 +574,89 @@ def test_when_the_share_is_computed():
     assert limited.share_statement.endswith("of all networks that obey the constraints.")
     single = k_best_networks(data, 1)
     assert single.share_statement.startswith("It holds ")
+
+
+def few_rows(n=15):
+    """So few rows that nearly everything is credible: the data of a set that is complete and holds little."""
+    return np.random.default_rng(8).integers(0, 2, (25, n))
+
+
+@pytest.fixture(scope="module")
+def sliver():
+    return learn(few_rows(), bayes_factor=1.5)
+
+
+def test_a_complete_set_that_holds_little_says_so_first(sliver):
+    assert sliver.complete
+    assert 0 < sliver.posterior_share < 0.0005
+    first, second, *_ = sliver.summary().splitlines()
+    assert first.endswith("hold less than 0.1 % of the posterior probability of all networks.")
+    assert second.startswith("Warning: Less than half: what these networks agree on need not hold in the others. ")
+    assert second.endswith(" or find more networks with bayes_factor=3.")
+
+
+def test_the_advice_for_a_set_that_holds_little_can_be_followed(sliver):
+    option = sliver.caution.option
+    assert (option.name, option.value) == ("bayes_factor", 3)
+    assert learn(few_rows(), **{option.name: option.value}).posterior_share > 2 * sliver.posterior_share
+    by_epsilon = replace(sliver, settings={"epsilon": sliver.epsilon})
+    assert by_epsilon.caution.option == Option("epsilon", 3)
+    limited = replace(sliver, complete=False, stopped_because="max_networks", unexplored_bound=sliver.optimal_score)
+    assert limited.caution.option == Option("max_networks")
+    assert replace(sliver, n_requested=3, settings={"k_best": "networks"}).caution.option == Option("k")
+
+
+def test_probabilities_over_all_networks_stand_beside_those_in_the_set(sliver):
+    exact = exact_posterior(few_rows(), score="bic")
+    edges = exact.edge_probabilities()
+    assert np.array_equal(sliver.edges_over_all, edges.to_numpy())
+    pairs = sliver.pair_probabilities()
+    for row in pairs.itertuples():
+        assert row.forward_over_all == edges.loc[row.first, row.second]
+        assert row.backward_over_all == edges.loc[row.second, row.first]
+        assert row.absent_over_all == pytest.approx(1 - row.forward_over_all - row.backward_over_all)
+    in_the_set = pairs["forward"] + pairs["backward"] > 0
+    joined = exact.adjacency_probabilities().to_numpy()
+    n_others = int((np.triu(joined) >= 0.01).sum())
+    assert len(pairs) >= n_others > in_the_set.sum() > 0  # what the set alone would not show
+    assert (pairs[~in_the_set]["absent"] == 1).all()
+    assert "forward_over_all" not in sliver.pair_probabilities("classes")
+    assert "forward_over_all" not in replace(sliver, edges_over_all=None).pair_probabilities()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "has_share", "has_edges"), [(10.0, True, True), (0.06, True, False), (0.01, False, False)]
+)
+def test_the_share_is_computed_where_it_is_predicted_to_take_at_most_ten_seconds(
+    monkeypatch, seconds, has_share, has_edges
+):
+    """3^15 steps are predicted to take 0.036 seconds, and 0.086 with edges."""
+    assert all_networks.SECONDS_BY_DEFAULT == 10.0
+    monkeypatch.setattr(all_networks, "SECONDS_BY_DEFAULT", seconds)
+    table = score_parent_sets(few_rows(), epsilon=epsilon_for_all(15))
+    found = learn(table, epsilon=0)
+    assert (found.posterior_share is not None, found.edges_over_all is not None) == (has_share, has_edges)
+    assert learn(table, epsilon=0, posterior_share=True).edges_over_all is not None
+    assert learn(table, epsilon=0, posterior_share=False).posterior_share is None
+
+
+def test_less_memory_costs_the_edges_before_the_share(monkeypatch):
+    table = score_parent_sets(sample_asia(), epsilon=epsilon_for_all(8))
+    alone = estimate_posterior(8, marginals=False).memory_bytes
+    monkeypatch.setattr(all_networks, "usable_bytes", lambda: alone)
+    found = learn(table)
+    assert found.posterior_share is not None
+    assert found.edges_over_all is None
+    assert "average over all networks (exact_posterior" in replace(found, log_total_mass=0.0).summary()
+
+
+def test_an_unknown_share_says_what_a_larger_factor_would_do():
+    wide = np.random.default_rng(0).integers(0, 2, (40, 25))
+    found = learn(wide, max_parents=1, epsilon=0.0)
+    assert found.summary().splitlines()[1] == (
+        "Warning: It can be computed for up to 24 variables. Find more networks with epsilon=3: a probability that "
+        "changes as the set grows was not certain."
+    )
 
 
 def test_scores_that_were_pruned_too_much_tell_no_share():
@@ -660,6 +750,7 @@ def test_a_saved_set_keeps_its_share(tmp_path):
     again = CredibleSet.load(tmp_path / "some.credibn")
     assert again.log_total_mass == found.log_total_mass is not None
     assert again.posterior_share == found.posterior_share
+    assert again.edges_over_all.tobytes() == found.edges_over_all.tobytes()
 
 
 def test_command_line(tmp_path):
@@ -675,7 +766,7 @@ def test_command_line(tmp_path):
     assert facts("--posterior-share")["posterior_share"] == pytest.approx(expected, rel=1e-12)
     assert facts("--no-posterior-share")["posterior_share"] is None
     text = CliRunner().invoke(app, ["learn", str(tmp_path / "clinic.csv")]).stdout
-    assert f"They hold {100 * expected:.1f} % of the posterior probability of all networks." in text
+    assert f"hold {100 * expected:.1f} % of the posterior probability of all networks." in text.splitlines()[0]
 
 
 def test_agrees_with_the_exhaustive_search_of_pgmpy():

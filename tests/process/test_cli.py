@@ -21,14 +21,13 @@ from typer.testing import CliRunner
 
 from credibn import CredibleSet, read_scores, score_parent_sets
 from credibn.cli.app import app
-from credibn.cli.options import ReadFlags
 from credibn.cli.text import flag_text
 from credibn.errors import CredibnError, Option
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.options import ScoreName
 from credibn.report import learning_headline
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
-from credibn.scores.scoring import SCORES
+from credibn.scores.scoring import SCORES, columns_taken
 
 SCRIPT = Path(sys.executable).with_name("credibn")
 
@@ -197,9 +196,9 @@ def test_estimate_does_not_score(long_work, tmp_path):
 
 def test_names_agree_with_the_library():
     scores = (BIC(), BDeu(1.0), AIC(), GaussianBIC(), BGe(), ConditionalGaussianBIC())
-    assert tuple(score.name for score in scores) == SCORES == get_args(ScoreName)
+    assert ("auto", *(score.name for score in scores)) == SCORES == get_args(ScoreName)
     for score in scores:
-        assert ReadFlags().columns_for(score.name) == score.columns
+        assert columns_taken(score.name) == score.columns
 
 
 # The other commands.
@@ -333,8 +332,8 @@ def test_completion_of_the_options_of_a_command():
         (["score", "{asia}", "--edge-penalty", "-1"], r"^error: the edge penalty is -1.0"),
         (["score", "{asia}", "--threads", "0"], r"^error: --threads is 0"),
         (
-            ["score", "{asia}", "--continuous", "asia"],
-            r"^error: --continuous asia was given with --score bic",
+            ["score", "{asia}", "--score", "bic", "--numeric", "asia"],
+            r"^error: --numeric asia was given with a score that takes categorical columns only: pass --score auto",
         ),
         (
             ["score", "{asia}", "--discretise", "mean", "--discretise", "asia=mean"],
@@ -426,11 +425,11 @@ def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell)
     [
         (
             ["score", "{asia}", "--max-states", "1"],
-            "more than --max-states 1: put numbers into bins with --discretise asia=",
+            "more than --max-states 1: leave the column out with --drop asia, or pass --max-states 2 if each",
         ),
         (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
         (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
-        (["data", "{asia}", "--columns", "discrete", "--continuous", "lung"], "--continuous lists columns while --col"),
+        (["data", "{asia}", "--categorical", "lung", "--drop", "lung"], "in both columns and --drop"),
         (["learn", "{asia}", "--posterior-share", "--memory-limit", "1B"], "raise --memory-limit or set --max-parents"),
     ],
 )

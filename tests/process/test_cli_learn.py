@@ -82,7 +82,11 @@ def test_text_shows_the_best_classes(data, engine):
     assert result.exit_code == 0, result.output
     expected = learn(data, engine=engine)
     assert result.stdout.startswith(expected.summary())
-    assert re.search(r"^score +networks +weight +edges of the class$".replace("^", "^ *"), result.stdout, flags=re.M)
+    assert re.search(
+        r"^score +networks +of the set +of all networks +edges of the class$".replace("^", "^ *"),
+        result.stdout,
+        flags=re.M,
+    )
     assert "v0 -- v1" in result.stdout
     many = run("learn", data, "--engine", engine, "--epsilon", 10)
     assert re.search(r"^\.\.\. and \d+ more$", many.stdout, flags=re.M)

@@ -57,10 +57,6 @@ def scoring_arguments(n: int = N, rows: int = 5) -> Arguments:
     }
 
 
-def discrete_arguments() -> Arguments:
-    return scoring_arguments() | {"engine": "descent", "rules": [], "n_threads": 2, "watch": None}
-
-
 def pruning_arguments() -> Arguments:
     common = scoring_arguments()
     names = ("epsilon", "allowed", "required", "max_parents", "edge_costs")
@@ -91,11 +87,6 @@ TABLE_REFUSED: dict[str, list[Any]] = PRUNING_REFUSED | {
     "parameter": [-1.0, 1e308, *NOT_FINITE],
 }
 SCORING = {
-    "score_discrete": Call(
-        _core.score_discrete,
-        discrete_arguments,
-        TABLE_REFUSED | {"engine": ["guess", ""], "rules": [["luck"]], "n_threads": THREADS},
-    ),
     "plan_scoring": Call(_core.plan_scoring, scoring_arguments, TABLE_REFUSED),
     "prune_set_costs": Call(
         _core.prune_set_costs,

@@ -77,12 +77,13 @@ FILES = [
 ]
 OPTIONS = {
     "learn": "--bayes-factor --epsilon --ratio --ess --max-parents --forbid --require --tiers --edge-penalty --unit "
-    "--max-networks --max-classes --time-limit --memory-limit --threads --engine --weights --discretise --continuous "
+    "--max-networks --max-classes --time-limit --memory-limit --threads --engine --weights --discretise --numeric "
+    "--categorical --drop --only "
     "--max-states --score --scores --missing --out --json --posterior-share --score-equivalent",
     "kbest": "-k --classes --memory-limit --time-limit --threads --score --scores --max-parents --forbid --json",
     "posterior": "--time-limit --memory-limit --threads --ess --edge-penalty --total --scores --score --json",
     "score": "--threads --epsilon --engine --out --format --max-parents --estimate --score --discretise --json",
-    "data": "--columns --max-states --discretise --continuous --missing --weights --json",
+    "data": "--score --max-states --discretise --numeric --categorical --drop --only --missing --weights --json",
     "edges": "--prior --format --threshold --out --json",
     "report": "--out --data --missing --json",
     "predict": "--target --proba --impute --share --prior --out --ignore-extra --allow-other-data --json",

@@ -55,6 +55,19 @@ def dag_of(graph):
     return tuple(tuple(sorted(names.index(p) for p in graph.predecessors(name))) for name in names)
 
 
+def by_name(limits):
+    """Options in positions as options in names."""
+    named = dict(limits)
+    for option in ("forbidden_edges", "required_edges"):
+        if option in named:
+            named[option] = [(f"v{p}", f"v{c}") for p, c in named[option]]
+    if "tiers" in named:
+        named["tiers"] = [[f"v{v}" for v in tier] for tier in named["tiers"]]
+    if isinstance(named.get("max_parents"), dict):
+        named["max_parents"] = {f"v{v}": k for v, k in named["max_parents"].items()}
+    return named
+
+
 def assert_sound(credible, tolerance=0.0):
     """What holds for every set: each network once, in order of score, grouped and weighted as it says.
 

@@ -86,24 +86,29 @@ def test_edges_as_csv_and_json(folder, found, prior):
 
 
 def test_edges_as_a_table(folder, found):
-    lines = succeed("edges", folder / "result").splitlines()
+    caption, _, *lines = succeed("edges", folder / "result").splitlines()
+    assert caption == "Probabilities within the set (35 networks, 68.2 % of the posterior), and over all networks."
     assert len(lines) == len(found.pair_probabilities()) + 1
+    assert lines[0].endswith("reversible  forward over all  backward over all  absent over all")
     assert lines[0].split()[:5] == ["first", "second", "forward", "backward", "absent"]
     assert lines[1].split()[:6] == ["tub", "either", "0.931", "0.069", "0", "0.882"]
-    certain = succeed("edges", folder / "result", "--threshold", 1).splitlines()[1:]
+    certain = succeed("edges", folder / "result", "--threshold", 1).splitlines()[3:]
     assert len(certain) == (found.pair_probabilities()["absent"] == 0).sum()
     assert all(line.split()[4] == "0" for line in certain)
-    assert succeed("edges", folder / "result", "--format", "table", "--threshold", 0.5).count("\n") == 8
+    assert succeed("edges", folder / "result", "--format", "table", "--threshold", 0.5).count("\n") == 10
 
 
 def test_edges_of_independent_variables(tmp_path):
     values = np.random.default_rng(0).integers(0, 2, (400, 2))
-    learn(values, epsilon=0).save(tmp_path / "none.credibn")
+    learn(values, epsilon=0, posterior_share=False).save(tmp_path / "none.credibn")
     assert (
         succeed("edges", tmp_path / "none.credibn") == "no pair of variables is joined with at least this probability\n"
     )
     assert json.loads(succeed("edges", tmp_path / "none.credibn", "--json"))["pairs"] == []
     assert succeed("edges", tmp_path / "none.credibn", "--format", "csv").startswith("first,second,")
+    learn(values, epsilon=0).save(tmp_path / "some.credibn")
+    (pair,) = json.loads(succeed("edges", tmp_path / "some.credibn", "--json"))["pairs"]
+    assert (pair["absent"], round(pair["absent_over_all"], 3)) == (1.0, 0.902)
 
 
 def test_edges_as_strengths(folder, found):
@@ -119,10 +124,13 @@ def test_edges_as_graphs(folder, found, tmp_path):
     parsed = nx.parse_graphml(succeed("edges", folder / "result", "--format", "graphml", "--threshold", 0.3))
     assert set(parsed.edges) == set(graph.edges)
     for edge in graph.edges:
-        assert parsed.edges[edge]["probability"] == graph.edges[edge]["probability"]
+        assert parsed.edges[edge] == graph.edges[edge]
     dot = succeed("edges", folder / "result", "--format", "dot")
-    assert len(re.findall(" -> ", dot)) == found.threshold_graph(0.5).number_of_edges()
-    assert re.search(r'"smoke" -> "lung" \[.*"label"="0.61"\]', dot)
+    assert len(re.findall(" -> ", dot)) == found.threshold_graph(0.5).to_undirected().number_of_edges()
+    assert re.search(r'"smoke" -> "lung" \[.*"label"="1.00", "dir"="none"\]', dot)  # 0.61 one way, and reversible
+    assert re.search(r'"bronc" -> "dysp" \[.*"label"="1.00"\]', dot)
+    loose = succeed("edges", folder / "result", "--format", "dot", "--direction-threshold", 0.005)
+    assert re.search(r'"lung" -> "smoke" \[.*"label"="1.00"\]', loose)  # compelled in 0.9 %, never the other way
     matrix = pd.read_csv(io.StringIO(succeed("edges", folder / "result", "--format", "adjacency")), index_col=0)
     expected = nx.to_pandas_adjacency(found.threshold_graph(0.5), nodelist=found.names, weight=None)
     assert (matrix.to_numpy() == expected.to_numpy()).all()
@@ -131,7 +139,7 @@ def test_edges_as_graphs(folder, found, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("e.csv", "first,"), ("e.json", "{"), ("e.dot", "digraph"), ("e.graphml", "<"), ("e.txt", "first ")],
+    [("e.csv", "first,"), ("e.json", "{"), ("e.dot", "digraph"), ("e.graphml", "<"), ("e.txt", "Probabilities ")],
 )
 def test_edges_take_the_format_from_the_ending(folder, tmp_path, name, start):
     assert succeed("edges", folder / "result", "-o", tmp_path / name) == f"written to {tmp_path / name}\n"
@@ -141,6 +149,50 @@ def test_edges_take_the_format_from_the_ending(folder, tmp_path, name, start):
     facts = json.loads(succeed("edges", folder / "result", "-o", tmp_path / name, "--json"))
     assert list(facts) == [*KEYS, "out"]
     assert (tmp_path / name).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(("name", "start"), [("e.png", b"\x89PNG"), ("e.svg", b"<?xml"), ("e.pdf", b"%PDF")])
+def test_edges_are_drawn_where_the_file_is_a_picture(folder, tmp_path, name, start):
+    assert succeed("edges", folder / "result", "-o", tmp_path / name) == f"written to {tmp_path / name}\n"
+    picture = (tmp_path / name).read_bytes()
+    assert picture.startswith(start)
+    succeed("edges", folder / "result", "-o", tmp_path / name)
+    assert (tmp_path / name).read_bytes() == picture
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["-o", "e.jpg"],
+            "'e.jpg' ends in '.jpg'; edges are written to .csv, .json, .dot, .gv, .graphml, .txt, .png, ",
+        ),
+        (["-o", "e"], "'e' ends in ''; edges are written to .csv"),
+        (["-o", "e.png", "--format", "table"], "'e.png' ends in '.png' and --format is table; edges are"),
+        (["-o", "e.csv", "--format", "picture"], "'e.csv' ends in '.csv' and --format is picture; edges are"),
+        (["--format", "picture"], "a picture needs a file; give its name with -o"),
+    ],
+    ids=str,
+)
+def test_edges_are_not_written_under_a_name_that_says_something_else(folder, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    result = run("edges", folder / "result", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    succeed("edges", folder / "result", "--format", "table", "-o", "e")  # as the message says
+
+
+def test_edges_of_a_result_that_knows_nothing_of_all_networks(folder, tmp_path):
+    succeed("learn", folder / "clinic.csv", "--no-posterior-share", "--out", tmp_path)
+    caption = succeed("edges", tmp_path).splitlines()[0]
+    assert caption.startswith(
+        "Probabilities within the set (35 networks, an unknown share of the posterior); over all "
+    )
+    assert "networks unknown. --posterior-share computes it, in about a second. Find more networks with " in caption
+    assert "--bayes-factor 150" in caption
+    succeed("learn", folder / "clinic.csv", "--posterior-share", "--out", tmp_path)
+    assert "and over all networks." in succeed("edges", tmp_path).splitlines()[0]
 
 
 def test_an_incomplete_result_says_so(folder, tmp_path):
@@ -406,14 +458,14 @@ def test_demo_in_json(tmp_path):
             r"expected a credible set of credibn; the file is damaged or of another kind",
         ),
         ("edges {}/result --threshold 2", r"--threshold is 2.0"),
-        ("edges {}/result --json --format dot", r"--json and --format dot were given"),
+        ("edges {}/result --json --format dot", r"--json and --format dot cannot be combined"),
         ("edges {}/result --format svg", r"'svg' is not one of"),
         ("edges {}/result --prior edges", r"'edges' is not one of"),
         ("edges {}/result -o none/edges.csv", r"none/edges.csv cannot be written \(No such file"),
         ("edges {}/result -o {}", r"is a folder; give the name of a file in it"),
         ("report {}/result", r"Missing option '--out'"),
         ("report {}/result -o {}", r"is a folder"),
-        ("report {}/result -o page.html --data {}/new.csv --missing drop", r"belongs to other data"),
+        ("report {}/result -o page.html --data {}/new.csv --missing drop", r"does not belong to the data"),
         ("report {}/result -o page.html --missing drop", r"without --data"),
         ("predict {}/result {}/clinic.csv {}/new.csv", r"give either --target NAME or --impute, not neither"),
         ("predict {}/result {}/clinic.csv {}/new.csv --impute --target lung", r"--impute, not both"),

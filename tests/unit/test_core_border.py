@@ -13,7 +13,6 @@ import pytest
 from core_calls import (
     CALLS,
     descent_parts,
-    discrete_arguments,
     planned,
     pruning_arguments,
     scoring_arguments,
@@ -210,25 +209,22 @@ def test_arrays_that_cannot_be_written_to_are_read(name):
         ({"allowed": np.ones((2, 2), dtype=np.uint8)}, "one row and column"),
         ({"edge_costs": np.full((3, 3), np.nan)}, "edge costs must be finite"),
         ({"required": np.ones((3, 3), dtype=np.uint8), "max_parents": np.zeros(3, dtype=np.int64)}, "required parents"),
-        ({"engine": "guess"}, "'table' or 'descent'"),
         ({"rules": ["penalty", "luck"]}, "unknown rule"),
-        ({"n_threads": 0}, "1 to 1024 threads"),
     ],
 )
 def test_refusals_say_why(changes, message):
     with pytest.raises(ValueError, match=message):
-        _core.score_discrete(**discrete_arguments() | changes)
+        _core.DiscreteProblem(**{**scoring_arguments(), "rules": []} | changes)
 
 
 def test_more_variables_than_masks_hold_are_refused():
-    many = discrete_arguments() | scoring_arguments(n=256, rows=2)
     with pytest.raises(ValueError, match="1 to 255"):
-        _core.score_discrete(**many)
+        _core.DiscreteProblem(**scoring_arguments(n=256, rows=2), rules=[])
 
 
 def test_no_rows_are_refused():
     with pytest.raises(ValueError, match="no rows"):
-        _core.score_discrete(**discrete_arguments() | scoring_arguments(rows=0))
+        _core.DiscreteProblem(**scoring_arguments(rows=0), rules=[])
 
 
 def test_set_costs_of_the_wrong_length_are_refused():
@@ -243,11 +239,12 @@ def test_set_costs_of_the_wrong_length_are_refused():
             _core.prune_set_costs(**given | changes)
 
 
-def slow_arguments(engine):
+def run_slow_tasks(engine, watch):
     codes = np.random.default_rng(0).integers(0, 2, (25, 2000)).astype(np.uint16)
-    return (
-        discrete_arguments() | scoring_arguments(n=25, rows=2000) | {"codes": codes, "is_bdeu": True, "engine": engine}
-    )
+    problem = _core.DiscreteProblem(**scoring_arguments(n=25, rows=2000) | {"codes": codes, "is_bdeu": True}, rules=[])
+    if engine == "table":
+        return problem.run_table_tasks(0, len(problem.table_weights()), watch)
+    return problem.run_descent_tasks(0, len(problem.descent_weights()), watch)
 
 
 @pytest.mark.parametrize("engine", ["table", "descent"])
@@ -256,12 +253,12 @@ def test_an_error_in_the_callback_comes_back(engine):
         raise RuntimeError(f"at {fraction}")
 
     with pytest.raises(RuntimeError, match="at "):
-        _core.score_discrete(**slow_arguments(engine) | {"watch": fail})
+        run_slow_tasks(engine, fail)
 
 
 @pytest.mark.parametrize("engine", ["table", "descent"])
 def test_the_callback_can_stop_the_work(engine):
-    assert _core.score_discrete(**slow_arguments(engine) | {"watch": lambda fraction: False}) is None
+    assert run_slow_tasks(engine, lambda fraction: False) is None
 
 
 def test_rows_that_do_not_exist_have_no_score():

@@ -52,6 +52,8 @@ def assert_same(one, other):
         assert (mine is None) is (theirs is None)
         if mine is not None:
             assert (mine.dtype, mine.shape, mine.tobytes()) == (theirs.dtype, theirs.shape, theirs.tobytes())
+    assert (one.edges_over_all is None) is (other.edges_over_all is None)
+    assert one.edges_over_all is None or one.edges_over_all.tobytes() == other.edges_over_all.tobytes()
     assert one.score_table.same_as(other.score_table)
     assert one.score_table.scores.tobytes() == other.score_table.scores.tobytes()
     assert one.score_table.provenance == other.score_table.provenance
@@ -196,13 +198,16 @@ def test_files_of_another_kind(saved, tmp_path):
 def test_a_later_version(saved):
     metadata, table = read_parts(saved)
     for write in (write_parts, write_without_checksum):
-        write(saved, metadata | {b"credibn.credible_set": b"5"}, table)
-        refuse(saved, "expected version 1 to 4 of credibn's credible sets, found '5'; upgrade credibn")
+        write(saved, metadata | {b"credibn.credible_set": b"6"}, table)
+        refuse(saved, "expected version 1 to 5 of credibn's credible sets, found '6'; upgrade credibn")
 
 
 def test_earlier_versions_are_read(saved):
-    found = CredibleSet.load(saved)
+    found = replace(CredibleSet.load(saved), edges_over_all=None)
     metadata, table = read_parts(saved)
+    table = table.drop_columns(["edges_over_all"])
+    write_parts(saved, metadata | {b"credibn.credible_set": b"4"}, table)
+    assert_same(CredibleSet.load(saved), found)
     write_without_checksum(saved, metadata | {b"credibn.credible_set": b"3"}, table)
     assert_same(CredibleSet.load(saved), found)
     how_it_went = {"engine": "some", "timings": {"total": 1.5}, "statistics": {"n_steps": 3}}
@@ -296,6 +301,9 @@ def repeat_row(values, width=4):
         ("candidate_scores", lambda v: v[::-1], "of another kind"),
         ("candidate_masks", lambda v: v | np.uint64(1), "of another kind"),
         ("offsets", lambda v: v * 0, "of another kind"),
+        ("edges_over_all", lambda v: v[:-1], "a probability for each of 16 edges"),
+        ("edges_over_all", lambda v: v + 0.5, "a probability for each of 16 edges"),
+        ("edges_over_all", lambda v: v * np.nan, "a probability for each of 16 edges"),
     ],
 )
 def test_wrong_arrays(saved, name, change, message):
@@ -374,7 +382,7 @@ def test_the_error_says_what_is_wrong_and_what_to_do(saved):
 
 
 def test_a_checksum_is_checked_whatever_version_the_file_claims(saved):
-    version = b"4\0\0\0\x14\0\0\0credibn.credible_set"
+    version = b"5\0\0\0\x14\0\0\0credibn.credible_set"
     whole = saved.read_bytes()
     assert whole.count(version) == 2  # at the start and in the footer
     saved.write_bytes(whole.replace(version, b"3" + version[1:]))

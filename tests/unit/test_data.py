@@ -2,8 +2,10 @@
 
 import contextlib
 import csv
+import dataclasses
 import datetime
 import gzip
+import json
 import pickle
 import random
 import warnings
@@ -20,7 +22,9 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+import credibn
 from credibn.data import Dataset, read_data
+from credibn.data.reading_record import ColumnKind, Reading
 from credibn.data.sources import workspace
 from credibn.data.states import natural_order
 from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
@@ -348,14 +352,14 @@ class TestDeclaredStates:
 
 class TestSizes:
     def test_sixty_states(self):
-        data = read_data(pa.table({"x": list(range(60)) * 2}))
+        data = read_data(pa.table({"x": list(range(60)) * 2}), columns="discrete")
         assert data.states == (tuple(range(60)),)
         assert data.columns[0].dtype == np.uint8
         assert (data.weights == 2).all()
 
     def test_codes_take_the_smallest_type(self):
-        table = pa.table({"x": list(range(300))})
-        assert read_data(table, max_states=300).columns[0].dtype == np.uint16
+        table = pa.table({"x": list(range(300)) * 2})
+        assert read_data(table, columns="discrete", max_states=300).columns[0].dtype == np.uint16
         declared = read_data(pa.table({"x": [0, 255]}), state_names={"x": list(range(256))})
         assert declared.columns[0].dtype == np.uint8
 
@@ -377,23 +381,25 @@ class TestSizes:
     @pytest.mark.parametrize("make", [pa.table, pd.DataFrame])
     def test_too_many_values_name_column_number_examples_and_remedies(self, make):
         message = (
-            r"column 'id' has 101 distinct values \(such as 0, 1, 2\), more than max_states=100: .*"
-            r"discretise=\{'id': .*Gaussian score, drop the column if it identifies rows, "
-            r"or pass max_states=101"
+            r"column 'id' has 101 different values \(such as 0, 1, 2\), more than max_states=100: pass "
+            r"columns=\{'id': 'numeric'\} to read numbers or discretise=\{'id': 'equal_frequency:4'\} for bins, leave "
+            r"the column out with drop=\['id'\], or pass max_states=101 if each value is a category"
         )
         with pytest.raises(DataError, match=message):
-            read_data(make({"id": list(range(101))}))
+            read_data(make({"id": list(range(101))}), columns="discrete")
 
     def test_too_many_categories(self):
         frame = pd.DataFrame({"id": pd.Categorical([f"u{i:03}" for i in range(101)])})
-        with pytest.raises(DataError, match=r"column 'id' has 101 distinct values .such as 'u000'"):
+        with pytest.raises(DataError, match=r"column 'id' has 101 different values .such as 'u000'"):
             read_data(frame)
 
     def test_more_states_than_fit(self):
         table = pa.table({"x": np.arange(65_536)})
-        with pytest.raises(DataError, match=r"65,536 distinct values .*65,535 states are the most that fit"):
-            read_data(table, max_states=65_535)
-        assert read_data(table.slice(1), max_states=65_535).arities.tolist() == [65_535]
+        with pytest.raises(DataError, match=r"65,536 different values .*65,535 states are the most that fit"):
+            read_data(table, columns="discrete", max_states=65_535)
+        with pytest.warns(CredibnWarning, match=r"'x' has a different value in almost every row.*drop=\['x'\]"):
+            data = read_data(table.slice(1), columns="discrete", max_states=65_535)
+        assert data.arities.tolist() == [65_535]
         with pytest.raises(DataError, match="column 'x' has 65,536 states, more than 65,535"):
             read_data(pa.table({"x": [1]}), state_names={"x": list(range(65_536))})
 
@@ -403,13 +409,92 @@ class TestSizes:
         assert data.n_rows == 50
 
 
+KINDS = {
+    "fraction": ([0.5, 1.5, 2.0] * 10, "numeric", "fractions"),
+    "few": ([1, 2, 3] * 10, "categorical", "whole numbers, 3 different"),
+    "few_floats": ([1.0, 2.0, 3.0] * 10, "categorical", "whole numbers, 3 different"),
+    "twenty": (list(range(20)) * 3, "categorical", "whole numbers, 20 different"),
+    "many": (list(range(21)) * 3, "numeric", "whole numbers, 21 different"),
+    "half_of_rows": ([*range(2, 14), 2, 3, 4, 5], "numeric", "whole numbers, 12 different"),
+    "text": (["a", "b"] * 10, "categorical", "text"),
+    "boolean": ([True, False] * 10, "categorical", "booleans"),
+    "date": ([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)] * 10, "categorical", "dates"),
+}
+
+
+class TestWhatAColumnIs:
+    @pytest.mark.parametrize("name", KINDS)
+    def test_follows_from_its_content(self, name):
+        values, kind, why = KINDS[name]
+        assert read_data(pa.table({name: values})).reading.columns == (ColumnKind(name, kind, why),)
+
+    @pytest.mark.parametrize("name", ["fraction", "few", "twenty", "many", "half_of_rows", "text"])
+    def test_is_the_same_in_a_text_file(self, name, tmp_path):
+        values, kind, _ = KINDS[name]
+        (tmp_path / "t.csv").write_text("\n".join(["x", *map(str, values)]))
+        assert read_data(tmp_path / "t.csv").reading.columns[0].kind == kind
+
+    def test_numbers_with_leading_zeros_are_codes(self, tmp_path):
+        (tmp_path / "t.csv").write_text("zip\n" + "".join(f"{i % 30:05}\n" for i in range(90)))
+        assert read_data(tmp_path / "t.csv").reading.columns == (
+            ColumnKind("zip", "categorical", "codes with leading zeros"),
+        )
+
+    def test_a_table_of_codes_stays_categorical(self):
+        few, many = np.arange(120) % 3, np.arange(120) % 30
+        assert all(read_data(np.column_stack([few, few, few, few, many])).is_discrete)
+        assert read_data(np.column_stack([few, many])).is_discrete == (True, False)
+        assert read_data(np.column_stack([few, few, few, few, many + 18])).is_discrete[4] is False
+
+    def test_options_come_first(self):
+        table = pa.table({"a": [1, 2, 3] * 9, "b": [0.5, 1.5, 2.5] * 9, "c": ["x", "y", "z"] * 9})
+        with pytest.warns(CredibnWarning, match="column 'b' holds fractional numbers, and each different number is a"):
+            data = read_data(table, columns={"a": "numeric", "b": "categorical"}, drop=["c"])
+        assert (data.names, data.is_discrete) == (("a", "b"), (False, True))
+        assert [column.kind for column in data.reading.columns] == ["numeric", "categorical", "dropped"]
+        assert read_data(table, only="a,c").names == read_data(table, only=["c", "a"]).names == ("a", "c")
+
+    def test_a_comma_in_a_name_is_part_of_it(self):
+        table = pa.table({"a": [0, 1], "b": [0, 1], "a,b": [0, 1]})
+        assert read_data(table, drop=["a,b"]).names == ("a", "b")
+        assert read_data(table.drop_columns("a,b"), drop="a").names == ("b",)
+
+    def test_the_record_survives_json_and_pickling_and_changes_no_fingerprint(self):
+        table = pa.table({"a": [1, 2, 3] * 9, "b": [0.5, 1.5, 2.5] * 9})
+        data = read_data(table, columns={"a": "numeric"})
+        again = Reading.of_json(json.loads(json.dumps(data.reading.as_json())))
+        assert again.as_json() == pickle.loads(pickle.dumps(data)).reading.as_json() == data.reading.as_json()
+        assert again.source == "an Arrow table"
+        assert str(again) == "2 numeric columns (a, b)"
+        assert dataclasses.replace(data, reading=None).fingerprint == data.fingerprint
+
+
+class TestNotes:
+    @pytest.mark.parametrize(
+        "values", [[f"u{i}" for i in range(30)], list(range(1, 31))], ids=["text", "numbers of rows"]
+    )
+    def test_an_identifier_is_named_with_the_option_to_drop_it(self, values):
+        table = pa.table({"id": values, "x": [0, 1, 2] * 10})
+        with pytest.warns(CredibnWarning, match=r"'id' has a different value in almost every row.*drop=\['id'\]"):
+            data = read_data(table)
+        assert len(data.reading.notes) == 1
+        assert read_data(table, drop=["id"]).reading.notes == ()
+
+    def test_fractions_as_categories_are_what_was_asked_and_warned_of(self):
+        table = pa.table({"x": [0.5, 1.5, 2.5] * 10, "y": [0, 1, 2] * 10})
+        with pytest.warns(CredibnWarning, match=r"'x' holds fractional numbers.*pass score='auto' to read numbers, or"):
+            found = credibn.learn(table, score="bic")
+        assert found.settings["score"] == "bic"
+        assert credibn.learn(table).settings["score"] == "conditional-gaussian-bic"
+
+
 class TestKindsOfColumns:
     def test_mixed(self):
         table = pa.table({"f": [0.5, 1.5], "i": [1, 2], "s": ["a", "b"], "b": [True, False]})
         data = read_data(table, columns="mixed")
         assert data.is_discrete == (False, True, True, True)
         assert data.arities.tolist() == [0, 2, 2, 2]
-        assert read_data(table, columns="mixed", continuous="i").is_discrete == (False, False, True, True)
+        assert read_data(table, columns={"i": "numeric"}).is_discrete == (False, False, True, True)
 
     def test_mixed_text_file(self, tmp_path):
         (tmp_path / "t.csv").write_text("f,i,s,m\n0.5,01,a,1.5\n1e1,2,b,x\n")
@@ -575,7 +660,7 @@ class TestWeights:
             read_data(table, weights="n")
 
     def test_are_not_a_variable(self):
-        with pytest.raises(DataError, match="no column but the weights 'n'"):
+        with pytest.raises(DataError, match="no column is left to learn from"):
             read_data(pa.table({"n": [1]}), weights="n")
 
     def test_of_a_relation(self):
@@ -593,7 +678,11 @@ class TestOptions:
         ("options", "message"),
         [
             ({"weights": "N"}, "weights names 'N', which is no column: did you mean 'n'?"),
-            ({"continuous": ["agee"], "columns": "mixed"}, "continuous names 'agee', .* did you mean 'age'?"),
+            ({"columns": {"agee": "numeric"}}, "columns names 'agee', .* did you mean 'age'?"),
+            ({"drop": ["agee"]}, "drop names 'agee', .* did you mean 'age'?"),
+            ({"only": "agee"}, "only names 'agee', .* did you mean 'age'?"),
+            ({"columns": {"age": "number"}}, "'age' is 'number'; give each column as 'numeric' or 'categorical'"),
+            ({"columns": {"age": "numeric"}, "drop": ["age"]}, "column 'age' is in both columns and drop"),
             ({"state_names": {"six": ["f"]}}, "state_names names 'six', .* did you mean 'sex'?"),
             ({"discretise": {"zzz": "mean"}}, "discretise names 'zzz', .* known names: 'age', 'sex', 'n'"),
             ({"columns": "numeric"}, "columns is 'numeric'; choose 'discrete', 'continuous' or 'mixed'"),
@@ -602,11 +691,11 @@ class TestOptions:
             ({"max_states": 70_000}, "max_states is 70000"),
             ({"max_states": 2.5}, "max_states is 2.5"),
             ({"weights": 3}, "weights is 3; give the name"),
-            ({"continuous": ["age"]}, "columns='discrete': pass columns='mixed'"),
+            ({"continuous": ["age"]}, r"takes no continuous: write columns=\{'age': 'numeric'\}"),
             ({"columns": "continuous", "discretise": "mean"}, "while columns='continuous'"),
             (
-                {"columns": "mixed", "continuous": ["age"], "discretise": {"age": "mean"}},
-                "column 'age' is in both continuous and discretise: keep it in one",
+                {"columns": {"age": "numeric"}, "discretise": {"age": "mean"}},
+                "column 'age' is in both columns and discretise: keep it in one",
             ),
             ({"weights": "n", "state_names": {"n": [1, 2]}}, "column 'n' is in both weights and state_names"),
             ({"discretise": {"age": "halves"}}, r"discretise of 'age': 'halves' is not a way to make bins"),
@@ -878,13 +967,13 @@ class TestDataset:
             small(**changes)
 
     def test_describe(self):
-        table = pa.table({"s": ["a", "b", "b", "b"], "f": [1.0, 3.0, 3.0, 5.0], "d": [0.5, 1.5, 1.5, 2.5]})
+        table = pa.table({"s": ["a", "b", "b", "b"], "f": [1.5, 3.0, 3.0, 4.5], "d": [0.5, 1.5, 1.5, 2.5]})
         summary = read_data(table, columns="mixed", discretise={"d": [1]}).describe()
         text, number, cut = summary.columns
         assert (summary.n_rows, summary.n_distinct) == (4, 3)
         assert (text.kind, text.states, text.counts) == ("discrete", ("a", "b"), (1, 3))
-        assert (number.kind, number.minimum, number.maximum, number.mean) == ("continuous", 1.0, 5.0, 3.0)
-        assert number.standard_deviation == pytest.approx(np.sqrt(2))
+        assert (number.kind, number.minimum, number.maximum, number.mean) == ("continuous", 1.5, 4.5, 3.0)
+        assert number.standard_deviation == pytest.approx(np.sqrt(1.125))
         assert (cut.kind, cut.cuts, cut.counts) == ("discretised", (1.0,), (1, 3))
 
     def test_its_text_controls_no_terminal(self):

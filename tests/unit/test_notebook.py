@@ -92,7 +92,7 @@ def test_set_shows_its_summary_and_best_classes():
     found = k_best_classes(sample_asia(300), 13)
     page = page_of(found)
     header, *rows = page.cells
-    assert header == ["score", "gap", "networks", "weight", "edges of the class"]
+    assert header == ["score", "gap", "networks", "of the set", "of all networks", "edges of the class"]
     assert len(rows) == 10
     assert f"and {found.n_classes - 10} more" in page.texts
     assert all(line in page.texts for line in found.summary().splitlines())
@@ -101,12 +101,13 @@ def test_set_shows_its_summary_and_best_classes():
         assert float(row[1]) == pytest.approx(found.optimal_score - one.score, abs=2e-6)
         assert row[2] == str(one.size)
         assert float(row[3].rstrip(" %")) == pytest.approx(100 * one.weight, abs=0.006)
-        assert row[4] == ", ".join(one.cpdag.edges_as_text)
+        assert float(row[4].rstrip(" %")) == pytest.approx(100 * one.weight * found.posterior_share, abs=0.006)
+        assert row[5] == ", ".join(one.graph.edges_as_text)
 
 
 def test_set_without_networks_and_edges():
     found = learn(np.arange(8).reshape(-1, 1) % 2)
-    assert page_of(found).cells[1][4] == "(none)"
+    assert page_of(found).cells[1][5] == "(none)"
     empty = replace(
         found, structures=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
     )
@@ -117,7 +118,7 @@ def test_long_lists_of_edges_are_cut():
     x = np.random.default_rng(0).integers(0, 2, 40)
     edges = [(f"X{a}", f"X{b}") for a in range(8) for b in range(a + 1, 8)]
     found = learn(np.column_stack([x] * 8), required_edges=edges)
-    assert page_of(found).cells[1][4].endswith(", ... (28 edges)")
+    assert page_of(found).cells[1][5].endswith(", ... (28 edges)")
 
 
 def test_class_is_drawn():

@@ -19,7 +19,19 @@ from credibn.options import Limits, ReadOptions, ScoreOptions, SearchOptions
 ROWS = np.array([[0, 0], [0, 0], [1, 1], [1, 1]])
 GAP = ("bayes_factor", "epsilon", "ratio")
 COUNTS = ("max_networks", "max_classes")
-SHELL_ONLY = {"edge_penalty", "data", "scores", "k", "classes", "out", "as_json", "total", "help"}
+SHELL_ONLY = {
+    "numeric",
+    "categorical",
+    "edge_penalty",
+    "data",
+    "scores",
+    "k",
+    "classes",
+    "out",
+    "as_json",
+    "total",
+    "help",
+}
 """Parameters of the commands that search which are no option of a group."""
 
 

@@ -263,18 +263,21 @@ def test_a_page_of_few_variables_is_light(tmp_path):
 
 def test_learning_page_holds_the_numbers_of_the_result(tmp_path, asia, asia_result):
     page = learning_page_of(asia_result, tmp_path / "page.html", asia)
-    assert f'<p class="headline">{learning_headline(asia_result)}</p>' in page
+    held = "35 networks in 8 classes hold 68.2 % of the posterior probability of all networks."
+    assert f'<p class="headline">{held}</p>' in page
+    assert f'<p class="agreement">{learning_headline(asia_result)} ' in page
     assert asia_result.guarantee in page
     listed = cells(page, "classes")
     assert len(listed) == asia_result.n_classes
     for at, (found, line) in enumerate(zip(asia_result.classes(), listed, strict=True)):
-        number, score, gap, factor, size, weight, _ = line
+        number, score, gap, factor, size, weight, over_all, _ = line
         assert int(number) == at + 1
         assert float(score.replace(",", "")) == pytest.approx(found.score, abs=1e-6)
         assert float(gap) == pytest.approx(asia_result.optimal_score - found.score, abs=1e-6)
         assert float(factor) == pytest.approx(math.exp(asia_result.optimal_score - found.score), abs=0.005)
         assert int(size) == found.size
         assert percent(weight) == pytest.approx(100 * found.weight, abs=0.05)
+        assert percent(over_all) == pytest.approx(100 * found.weight * asia_result.posterior_share, abs=0.05)
     for text in ("1,000, of which 39 distinct", asia.fingerprint, "dynamic_programming", "113 candidate parent sets"):
         assert text in page
     assert re.search(r"read: \d+\.\d+; score: \d+\.\d+; search: \d+\.\d+; posterior: \d+\.\d+; total: \d+\.\d+", page)
@@ -304,7 +307,7 @@ def test_probabilities_of_pairs_are_those_over_all_networks(tmp_path, asia, unit
     page = learning_page_of(result, tmp_path / "page.html")
     listed = cells(page, "pairs")
     shown = {}
-    for first, second, joined, forward, backward, _ in listed:
+    for first, second, joined, forward, backward, *_ in listed:
         assert percent(joined) == pytest.approx(percent(forward) + percent(backward), abs=0.16)
         shown[first, second], shown[second, first] = percent(forward), percent(backward)
     expected = {edge: pytest.approx(100 * mass / total, abs=0.051) for edge, mass in masses.items()}
@@ -340,7 +343,9 @@ def test_pairs_agree_with_a_list_of_all_networks(table):
         assert (pair.joined == 1.0) >= pair.is_in_all
         in_all += pair.is_in_all
         one_way += pair.is_in_all and pair.has_one_direction
-    assert len(pairs) == len({frozenset(edge) for edges in networks for edge in edges})
+    joined = [pair for pair in pairs if pair.joined]
+    assert len(joined) == len({frozenset(edge) for edges in networks for edge in edges})
+    assert all(pair.over_all[0] >= 0.01 for pair in pairs[len(joined) :])
     if len(networks) > 1:
         numbers = [int(word) for word in re.findall(r"\d+", agreement_sentence(result, pairs))]
         assert numbers[:1] == ([in_all] if in_all else [])
@@ -464,9 +469,57 @@ def test_a_known_share_of_the_posterior_is_told(tmp_path, asia_result):
     page = learning_page_of(known, tmp_path / "page.html")
     assert "They hold 83.4 % of the posterior probability of all networks." in page
     assert "<dd>83.4 %</dd>" in page
-    page = learning_page_of(replace(known, log_total_mass=None), tmp_path / "page.html")
-    assert "Their share of the posterior probability of all networks was not computed" in page
-    assert "of the posterior probability</dt>" not in page
+    assert 'id="caution"' not in page
+    page = learning_page_of(replace(known, log_total_mass=None, edges_over_all=None), tmp_path / "page.html")
+    assert "They hold an unknown share of the posterior probability of all networks." in page
+    assert "<dt>of the posterior probability of all networks</dt><dd>unknown</dd>" in page
+    assert "posterior_share=True (--posterior-share) computes it, in about a second." in page
+    assert "bayes_factor=150 (--bayes-factor 150)" in page
+
+
+def test_a_page_warns_of_a_set_that_holds_little_and_shows_what_it_leaves_out(tmp_path, asia_result):
+    known = replace(asia_result, log_total_mass=asia_result.log_mass - math.log(0.019))
+    page = unescape(learning_page_of(known, tmp_path / "page.html"))
+    assert page.index("hold 1.9 % of the posterior") < page.index('id="caution"') < page.index('class="tiles"')
+    assert "Less than half: what these networks agree on need not hold in the others." in page
+    first, second, *numbers = cells(page, "pairs")[0]
+    a, b = (known.names.index(name) for name in (first, second))
+    assert len(numbers) == 7
+    over_all = known.edges_over_all[a, b], known.edges_over_all[b, a]
+    assert [percent(text) for text in numbers[5:]] == pytest.approx([100 * value for value in over_all], abs=0.11)
+    assert percent(numbers[4]) == pytest.approx(100 * sum(over_all), abs=0.11)
+
+
+def test_pairs_that_only_networks_outside_the_set_join_are_listed(tmp_path):
+    result = learn(np.random.default_rng(0).integers(0, 2, (400, 2)), epsilon=0)
+    page = learning_page_of(result, tmp_path / "page.html")
+    check_loads_nothing(page, n_scripts=3)
+    assert cells(page, "pairs") == [["X0", "X1", "0 %", "0 %", "0 %", "0 %", "9.8 %", "4.9 %", "4.9 %"]]
+    assert "heat-map" not in without_assets(page)
+
+
+def test_a_page_with_constraints_shows_what_they_leave_open(tmp_path, asia):
+    """With each variable in a tier of its own no direction is open, though every class has reversible edges."""
+    tiers = [["smoke"], ["bronc"], ["lung", "asia"], ["tub"], ["either"], ["xray", "dysp"]]
+    result = learn(asia, tiers=tiers)
+    assert any(one.cpdag.undirected for one in result.classes())
+    page = unescape(learning_page_of(result, tmp_path / "page.html", asia))
+    content = drawn(page)
+    assert "<dt>of these with an undecided direction</dt><dd>0</dd>" in page
+    assert all(not found["undirected"] for found in content["classes"])
+    assert {cell for line in cells(page, "pairs") for cell in line[5:6]} == {"0 %"}
+    assert "smoke → bronc" in page
+    assert " — " not in re.search(r"The best class has the edges (.*?)</p>", page)[1]
+    assert "class that the constraints and the gap leave have this direction" in page
+
+
+def test_the_graph_has_an_arrow_only_where_the_direction_is_decided(tmp_path, asia_result):
+    page = learning_page_of(asia_result, tmp_path / "page.html")
+    graph = asia_result.threshold_graph(0.01)
+    for pair in drawn(page)["pairs"]:
+        a, b = (asia_result.names[end] for end in pair["ends"])
+        is_both = graph.has_edge(a, b) and graph.has_edge(b, a)
+        assert pair["direction"] == (0 if is_both else 1 if graph.has_edge(a, b) else -1)
 
 
 def test_huge_classes_need_no_list_of_networks(tmp_path):
@@ -517,7 +570,7 @@ def test_an_incomplete_result_claims_no_more_than_it_knows(tmp_path, asia_result
     lost = stopped(asia_result, "time_limit", math.inf)
     page = learning_page_of(lost, tmp_path / "page.html")
     assert "35 networks in 8 classes were found before the search ended early (time limit): better ones may" in page
-    assert "not proven to be the best there is" in page
+    assert "it is not proven to be optimal" in page
 
 
 def test_a_result_without_networks_has_a_page(tmp_path):
@@ -543,7 +596,7 @@ def test_scores_of_unknown_origin_confine_the_claim(tmp_path, asia):
 
 def test_a_learning_page_of_other_data_is_refused(tmp_path, asia_result):
     data, _ = small()
-    with pytest.raises(OptionError, match="belongs to other data"):
+    with pytest.raises(OptionError, match="does not belong to the data"):
         write_learning_page(asia_result, tmp_path / "page.html", data)
     assert not list(tmp_path.iterdir())
 

@@ -33,6 +33,14 @@ def byte_text(n_bytes: float) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
+def duration_text(seconds: float) -> str:
+    """Return how long something takes, roughly: "a second", "40 seconds", "3 minutes", "2 hours", "5 days"."""
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return plural(round(seconds / size), unit)
+    return "a second" if seconds < 1.5 else plural(round(seconds), "second")
+
+
 def printable(text: str, keep: str = "") -> str:
     """Return a text with control characters escaped, except those to `keep`.
 

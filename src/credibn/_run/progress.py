@@ -12,7 +12,9 @@ from typing import IO
 from credibn._run.tally import Tally
 
 STAGE_TITLES = {
+    "small": "scoring small parent sets",
     "score": "scoring",
+    "improving": "looking for a good network",
     "relaxation": "bounding",
     "enumeration": "listing networks",
     "branches": "searching branches",

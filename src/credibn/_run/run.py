@@ -61,7 +61,9 @@ class Run:
         processor_clock: Callable[[], float] = time.process_time,
     ) -> None:
         self.reason: str | None = None
-        self.max_bytes, self.n_threads = max_bytes, n_threads
+        self.done: dict[str, float] = {}
+        """How far each stage has come, as a fraction."""
+        self.time_limit, self.max_bytes, self.n_threads = time_limit, max_bytes, n_threads
         self.executor = _checked(executor)
         self.store = _opened(checkpoint)
         self._owns_store = self.store is not checkpoint
@@ -69,6 +71,7 @@ class Run:
         self._progress = progress
         self._count: Callable[[], Tally] | None = None
         self._tell: Callable[[Tally], None] | None = getattr(progress, "tally", None)
+        self._reserved = 0.0
         self._check: Callable[[str, float], bool] | None = None
         self._clock, self._processor_clock = clock, processor_clock
         self._processors, self._measured = 1.0, (clock(), processor_clock())
@@ -82,6 +85,7 @@ class Run:
 
     def __call__(self, stage: str, fraction: float) -> bool:
         """Report progress, and return whether to continue."""
+        self.done[stage] = fraction
         should_continue = self._should_continue(stage, fraction)
         return should_continue and (self._check is None or self._check(stage, fraction))
 
@@ -110,6 +114,30 @@ class Run:
             yield
         finally:
             self._check = before
+
+    @contextmanager
+    def reserving(self, seconds: float) -> Iterator[None]:
+        """Leave at least so many seconds of the time limit when the block ends."""
+        before, self._reserved = self._reserved, seconds
+        try:
+            yield
+        finally:
+            self._reserved = before
+
+    def aside(self, seconds: float) -> "Run":
+        """Return a run for something that this one does besides, or still does after it was stopped.
+
+        It has as many threads and the same executor, but no checkpoint, and ends after some seconds. While this run is
+        not stopped, the other reports to it.
+        """
+
+        def report(stage: str, fraction: float) -> bool:
+            return self("small", fraction)
+
+        progress = report if self.reason is None else None
+        return Run(
+            progress, seconds, self.max_bytes, self.n_threads, self.executor, None, self._clock, self._processor_clock
+        )
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -165,7 +193,7 @@ class Run:
         if stage in FINISHING:
             return self._may_finish(stage)
         self._finishing = None
-        if self.deadline is not None and self._clock() >= self.deadline - self._seconds_after(tally):
+        if self.deadline is not None and self._clock() >= self.deadline - self._reserved - self._seconds_after(tally):
             self.reach("time_limit")
         if self.reason is None and self._guard.is_reached():
             self.reach("memory_limit")
@@ -282,7 +310,7 @@ class Run:
     def _scheduled(self, todo: Tasks, margin: float, one_at_a_time: bool) -> Iterator[tuple[int, Arrays]]:
         if self.executor is not None:
             left = self.seconds_left()
-            return todo.do_on(self.executor, None if left is None else max(0.0, left - margin))
+            return todo.do_on(self.executor, None if left is None else max(0.0, left - max(margin, self._reserved)))
         if one_at_a_time or self.n_threads == 1 or len(todo.tasks) == 1:
             return todo.do_in_turn()
         return todo.do_in_threads(self.n_threads)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["classes", "networks"]
-FINISHING = ("sorting", "grouping")
+FINISHING = ("sorting", "grouping", "improving")
 """The stages in which what was found is put in order. A stop leaves out the worst part of it, not all."""
 
 

@@ -60,10 +60,11 @@ from credibn.data import Dataset, read_data
 from credibn.errors import CredibnError, OptionError, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
-from credibn.options import MAX_STATES, Columns, Limits, resolve_epsilon
+from credibn.options import MAX_STATES, Limits, ScoreName, resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
+from credibn.scores.scoring import columns_taken, score_for
 from credibn_command.streams import NOT_WRITTEN, need_output
 
 
@@ -111,7 +112,7 @@ _Engine = Annotated[
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores.")]
 _Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; do not score.")]
 _Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
-_Columns = Annotated[Columns, typer.Option(help="How to read the columns.", rich_help_panel="Data")]
+_Score = Annotated[ScoreName, typer.Option(metavar="NAME", help="The score that columns are read for.")]
 Example = Literal["asia", "tic-tac-toe"]
 
 
@@ -156,8 +157,8 @@ def score(
     """Score every candidate parent set that a credible network could use."""
     started = time.perf_counter()
     threads, epsilon = Limits(n_threads=limits.n_threads).threads, resolve_epsilon(gap.bayes_factor, gap.epsilon)
-    options, columns = scoring.options(), reading.columns_for(scoring.score)
-    dataset = reading.read(data, columns)
+    options = scoring.options()
+    dataset = reading.read(data, columns_taken(scoring.score))
     options = replace(options, max_parents=scoring.parent_limits(dataset.names))
     seconds = {"read": time.perf_counter() - started}
     if estimate:
@@ -183,12 +184,12 @@ def describe(
     context: typer.Context,
     data: DataArgument,
     reading: _DescribeFlags,
-    columns: _Columns = "mixed",
+    score: _Score = "auto",
     as_json: AsJsonOption = False,
 ) -> None:
     """Describe a file: rows, the states, missing values or range of each column, and what learning would take."""
-    dataset = reading.read(data, columns)
-    costs = _predicted_costs(dataset, str if as_json else flags_of(context))
+    dataset = reading.read(data, columns_taken(score))
+    costs = _predicted_costs(dataset, str(score_for(score, dataset)), str if as_json else flags_of(context))
     if as_json:
         typer.echo(json.dumps({**asdict(dataset.describe()), "predicted": costs}, default=str))
     else:
@@ -196,13 +197,8 @@ def describe(
         print_costs(costs)
 
 
-def _predicted_costs(dataset: Dataset, words: Words) -> dict[str, Any]:
+def _predicted_costs(dataset: Dataset, score: str, words: Words) -> dict[str, Any]:
     """Return what scoring for a Bayes factor of 20, and summing over all networks, would take at most."""
-    score = "conditional-gaussian-bic"
-    if all(dataset.is_discrete):
-        score = "bic"
-    elif not any(dataset.is_discrete):
-        score = "gaussian-bic"
     costs: dict[str, Any] = {"score": score, "scoring": None, "scoring_refused": None, "posterior": None}
     try:
         scoring = estimate_scoring(dataset, score=score)

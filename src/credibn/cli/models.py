@@ -19,6 +19,7 @@ from credibn.cli.options import (
     ResultArgument,
     TableFlags,
     TableOutOption,
+    columns_of_result,
     grouped,
     output,
 )
@@ -98,7 +99,7 @@ def predict(
     found = open_result(result)
     for name in target or []:
         position_of(found.names, name, "target")  # an unknown one is refused before the work
-    dataset = reading.read(training, reading.columns_of_result(found))
+    dataset = reading.read(training, columns_of_result(found))
     model = average_models(found, dataset, share=share, prior=prior, allow_other_data=allow_other_data)
     answer = _answer(model, new, target or [], proba, ignore_extra)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
@@ -172,7 +173,7 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
     path = Path(text)
     if os.path.isdir(path) or path.suffix.lower() == ".credibn":
         found = open_result(path)
-        if ReadFlags().columns_of_result(found) != "discrete":
+        if columns_of_result(found) != "discrete":
             raise OptionError(
                 f"{path} was found with a score of numbers, and network files hold categories only; learn from a table "
                 "that is cut with --discretise"

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial, update_wrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
@@ -21,7 +21,7 @@ from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
 from credibn.errors import Option, OptionError, Phrase
 from credibn.options import (
-    Columns,
+    ColumnType,
     Limits,
     Missing,
     ReadOptions,
@@ -32,7 +32,7 @@ from credibn.options import (
     resolve_bytes,
 )
 from credibn.scores import EdgePenalty, read_tiers
-from credibn.scores.scoring import SCORES, resolve_score
+from credibn.scores.scoring import SCORES, columns_taken
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
@@ -106,47 +106,47 @@ class TableFlags:
         ),
     ] = None
     max_states: MaxStatesOption = 100
+    drop: Annotated[
+        list[str] | None, _data(metavar="COL", help="Column to leave out; may be repeated, or a list: a,b.")
+    ] = None
+    only: Annotated[
+        list[str] | None, _data(metavar="COL", help="Column to use, without all others; may be repeated.")
+    ] = None
 
-    def options(self, columns: Columns) -> ReadOptions:
+    def options(self) -> ReadOptions:
         """Return the options of the library."""
+        kinds = {name: kind for kind in get_args(ColumnType) for name in getattr(self, kind, None) or ()}
         return ReadOptions(
-            columns=columns,
+            columns=kinds or None,
+            drop=self.drop or None,
+            only=self.only or None,
             weights=self.weights,
             missing=self.missing,
             discretise=_cut_rules(self.discretise or []),
             max_states=self.max_states,
-            continuous=getattr(self, "continuous", None) or None,
         )
 
-    def read(self, data: str, columns: Columns) -> Dataset:
-        """Read a table with columns of this kind."""
-        return read_table(data, self.options(columns))
+    def read(self, data: str, columns: str) -> Dataset:
+        """Read a table for a score that takes columns of this kind."""
+        return read_table(data, self.options(), columns)
 
 
 @dataclass(frozen=True)
 class ReadFlags(TableFlags):
     """How a table is read."""
 
-    continuous: Annotated[
-        list[str] | None, _data(metavar="COL", help="Column to read as numbers; may be repeated.")
+    numeric: Annotated[list[str] | None, _data(metavar="COL", help="Column to read as numbers; may be repeated.")] = (
+        None
+    )
+    categorical: Annotated[
+        list[str] | None, _data(metavar="COL", help="Column to read as categories; may be repeated.")
     ] = None
 
-    def columns_for(self, score: str) -> Columns:
-        """Return what columns a score takes; refuse numbers where it takes categories."""
-        columns: Columns = resolve_score(score, None).columns
-        if self.continuous and columns == "discrete":
-            raise OptionError(
-                f"--continuous {self.continuous[0]} was given with --score {score}, which takes categories only; "
-                "choose --score conditional-gaussian-bic, or cut the column with --discretise"
-            )
-        return columns
 
-    def columns_of_result(self, found: CredibleSet) -> Columns:
-        """Return how columns are read for the score that a result was found with."""
-        score = found.score_table.provenance.get("score")
-        if isinstance(score, str) and score in SCORES:
-            return self.columns_for(score)
-        return "mixed" if self.continuous else "discrete"
+def columns_of_result(found: CredibleSet) -> str:
+    """Return the kind of columns that the score of a result takes."""
+    score = found.score_table.provenance.get("score")
+    return columns_taken(score) if isinstance(score, str) and score in SCORES else "mixed"
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,10 @@ class ScoreFlags:
         ScoreName,
         _score(
             metavar="NAME",
-            help="bic, bdeu, aic (categories), gaussian-bic, bge (numbers), or conditional-gaussian-bic (both).",
+            help="bic, bdeu, aic (categories), gaussian-bic, bge (numbers), conditional-gaussian-bic (both); by "
+            "default the BIC for the kinds of the columns.",
         ),
-    ] = "bic"
+    ] = "auto"
     equivalent_sample_size: Annotated[
         float | None, _score("--ess", metavar="A", help="Equivalent sample size of bdeu; 1 by default.")
     ] = None
@@ -232,7 +233,7 @@ class SourceFlags:
                 listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
                 raise OptionError("{} cannot change the finished scores of {}; leave it out", listed, Option("scores"))
             return None, ScoreOptions()
-        options, columns = scoring.options(), reading.columns_for(scoring.score)
+        options, columns = scoring.options(), columns_taken(scoring.score)
         with nullcontext() if seconds is None else reading_until(time.monotonic() + seconds):
             dataset = reading.read(self.data, columns)
         return dataset, replace(options, max_parents=scoring.parent_limits(dataset.names))
@@ -272,7 +273,8 @@ class SearchFlags:
         bool | None,
         _search(
             "--posterior-share/--no-posterior-share",
-            help="Compute which share of the posterior of all networks these hold; by default where it is cheap.",
+            help="Compute which share of the posterior of all networks these hold, and each edge over all networks; by "
+            "default where it is predicted to take at most ten seconds.",
         ),
     ] = None
 

@@ -60,7 +60,7 @@ def posterior(
         return
     typer.echo(f"The scores of all networks over {summed.n_variables:,} variables sum to exp({summed.log_mass:.6f}).")
     if pairs is not None and len(pairs):
-        typer.echo(f"\n{pair_table(pairs[:_PAIRS_SHOWN])}")
+        typer.echo(f"Probabilities over all networks:\n\n{pair_table(pairs[:_PAIRS_SHOWN])}")
         if len(pairs) > _PAIRS_SHOWN:
             typer.echo(f"... and {len(pairs) - _PAIRS_SHOWN:,} more")
 

@@ -9,12 +9,22 @@ import typer
 
 from credibn._base.text import printable
 from credibn.cli.files import check_destination, note_incomplete, open_result, plain_frame, write_text
-from credibn.cli.options import AsJsonOption, PriorName, PriorOption, ReadFlags, ResultArgument, grouped, output
-from credibn.cli.text import pair_table
-from credibn.credible import CredibleSet
+from credibn.cli.options import (
+    AsJsonOption,
+    PriorName,
+    PriorOption,
+    ReadFlags,
+    ResultArgument,
+    columns_of_result,
+    grouped,
+    output,
+)
+from credibn.cli.text import Words, flags_of, pair_table, pairs_caption
+from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.errors import OptionError
 from credibn.graphs.formats import adjacency_matrix, to_dot, to_graphml
-from credibn.report import write_learning_page
+from credibn.report import edge_heat_map, write_learning_page
+from credibn.report.figures import write_figure
 
 if TYPE_CHECKING:  # these take a while to import: the other commands do not wait for them
     from networkx import DiGraph
@@ -32,6 +42,7 @@ class EdgeFormat(StrEnum):
     DOT = "dot"
     GRAPHML = "graphml"
     ADJACENCY = "adjacency"
+    PICTURE = "picture"
 
 
 _ENDINGS = {
@@ -40,21 +51,34 @@ _ENDINGS = {
     ".dot": EdgeFormat.DOT,
     ".gv": EdgeFormat.DOT,
     ".graphml": EdgeFormat.GRAPHML,
+    ".txt": EdgeFormat.TABLE,
+    ".png": EdgeFormat.PICTURE,
+    ".svg": EdgeFormat.PICTURE,
+    ".pdf": EdgeFormat.PICTURE,
 }
 _GRAPHS = (EdgeFormat.DOT, EdgeFormat.GRAPHML, EdgeFormat.ADJACENCY)
 
 _Format = Annotated[
     EdgeFormat | None,
     typer.Option(
-        help="By default the ending of FILE, or a table to read. strength: the columns of bnlearn's bn.strength."
+        help="By default what the ending of FILE says, or a table to read. strength: the columns of bnlearn's "
+        "bn.strength. picture: a heat map, for a .png, .svg or .pdf file."
     ),
 ]
 _Threshold = Annotated[
     float | None,
     typer.Option(
         metavar="P",
-        help="dot, graphml, adjacency: edges of at least this probability, by default 0.5. The others: pairs that are "
-        "joined with at least this probability, by default all.",
+        help="Pairs that are joined with at least this probability within the set; by default 0.5 for dot, graphml and "
+        "adjacency, and all for the others.",
+    ),
+]
+_Direction = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        help="dot, graphml, adjacency: an arrow only where classes that agree on the direction have at least this part "
+        "of the edge's probability; otherwise an undirected edge.",
     ),
 ]
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")]
@@ -71,21 +95,24 @@ _Table = Annotated[
 
 
 def edges(
+    context: typer.Context,
     result: ResultArgument,
     prior: PriorOption = "networks",
     format: _Format = None,
     threshold: _Threshold = None,
+    direction_threshold: _Direction = DIRECTION_THRESHOLD,
     out: _Out = None,
     as_json: AsJsonOption = False,
 ) -> None:
     """How probable is each edge? For each pair of variables: forward, backward, absent, compelled."""
-    chosen = _format(format, out, as_json)
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise OptionError(f"--threshold is {threshold}; it must be a probability, 0 to 1")
     if out is not None:
         check_destination(out)
+    chosen = _format(format, out, as_json)
+    for name, value in (("threshold", threshold), ("direction_threshold", direction_threshold)):
+        if value is not None and not 0 <= value <= 1:
+            raise OptionError.refusing(name, value, "it must be a probability, 0 to 1")
     found = open_result(result)
-    facts = {
+    facts: dict[str, Any] = {
         "n_variables": len(found.names),
         "n_networks": found.n_networks,
         "n_classes": found.n_classes,
@@ -95,8 +122,13 @@ def edges(
         "threshold": _USUAL_THRESHOLD if threshold is None and chosen in _GRAPHS else threshold,
         "format": chosen.value,
     }
-    text = _graph(found, prior, chosen, threshold) if chosen in _GRAPHS else _pairs(found, prior, chosen, facts)
-    write_text(text, out)
+    if chosen is EdgeFormat.PICTURE:
+        assert out is not None
+        write_figure(edge_heat_map(found), out)
+    elif chosen in _GRAPHS:
+        write_text(_graph(found, prior, chosen, facts["threshold"], direction_threshold), out)
+    else:
+        write_text(_pairs(found, prior, chosen, facts, flags_of(context)), out)
     if not as_json:
         note_incomplete(found)
     if out is not None:
@@ -107,14 +139,24 @@ def _format(format: EdgeFormat | None, out: Path | None, as_json: bool) -> EdgeF
     """Return the format that is asked for; ``--json`` is one too, where no file takes the edges."""
     if as_json and out is None:
         if format not in (None, EdgeFormat.JSON):
-            raise OptionError(f"--json and --format {format} were given; give one of them, or a file with -o")
+            raise OptionError(f"--json and --format {format} cannot be combined; give one of them, or a file with -o")
         return EdgeFormat.JSON
-    if format is not None:
-        return format
-    return EdgeFormat.TABLE if out is None else _ENDINGS.get(out.suffix.lower(), EdgeFormat.TABLE)
+    if out is None:
+        if format is EdgeFormat.PICTURE:
+            raise OptionError("a picture needs a file; give its name with -o, such as -o edges.png")
+        return format or EdgeFormat.TABLE
+    of_ending = _ENDINGS.get(out.suffix.lower())
+    is_picture = of_ending is EdgeFormat.PICTURE
+    if (format is None and of_ending is None) or (format is not None and (format is EdgeFormat.PICTURE) != is_picture):
+        asked = "" if format is None else f" and --format is {format}"
+        raise OptionError(
+            f"the file '{out}' ends in '{out.suffix}'{asked}; edges are written to {', '.join(_ENDINGS)} files; with "
+            "--format, a text also to a file with another ending"
+        )
+    return format or of_ending or EdgeFormat.TABLE
 
 
-def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict[str, Any]) -> str:
+def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict[str, Any], words: Words) -> str:
     """Return pairs of variables, one a line or as JSON."""
     threshold = facts["threshold"] or 0.0
     if format is EdgeFormat.STRENGTH:
@@ -126,18 +168,21 @@ def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict
         return str(plain_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is EdgeFormat.JSON:
         return json.dumps({**facts, "pairs": frame.to_dict("records")})
-    return pair_table(frame) if len(frame) else "no pair of variables is joined with at least this probability"
+    if not len(frame):
+        return "no pair of variables is joined with at least this probability"
+    return f"{pairs_caption(found, 'absent_over_all' in frame, words)}\n\n{pair_table(frame)}"
 
 
-def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float | None) -> str:
-    """Return the edges of at least some probability as one graph."""
-    graph: DiGraph = found.threshold_graph(_USUAL_THRESHOLD if threshold is None else threshold, prior)
+def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float, direction: float) -> str:
+    """Return the pairs that are joined with at least some probability as one graph."""
+    graph: DiGraph = found.threshold_graph(threshold, prior, direction_threshold=direction)
     if format is EdgeFormat.ADJACENCY:
         return str(adjacency_matrix(graph).to_csv(lineterminator="\n"))
     if format is EdgeFormat.GRAPHML:
         return to_graphml(graph)
     for _, _, attributes in graph.edges(data=True):
-        attributes["label"] = f"{attributes['probability']:.2f}"
+        attributes["label"] = f"{attributes['joined']:.2f}"
+        del attributes["probability"]  # of this direction alone; an undirected edge is drawn once
     return to_dot(graph)
 
 
@@ -155,7 +200,7 @@ def report(
     found = open_result(result)
     dataset = None
     if data is not None:
-        dataset = reading.read(data, reading.columns_of_result(found))
+        dataset = reading.read(data, columns_of_result(found))
     elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")
     write_learning_page(found, out, dataset)

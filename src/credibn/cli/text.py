@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from credibn._base.text import byte_text, printable
+from credibn._base.text import byte_text, plural, printable
 from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
@@ -62,11 +62,14 @@ def flags_of(context: Any) -> Words:
         named = [word for word in parameter.opts if word.startswith("-")]
         if named:
             flags.setdefault(parameter.name, max(named, key=len))
+    flags["checkpoint"] = "--out"  # holds one
     return partial(flag_text, flags)
 
 
 def flag_text(flags: Mapping[str, str], option: Option) -> str:
     """Return an option, and its value if it has one, as the shell takes them."""
+    if option.name == "columns" and isinstance(option.value, Mapping):
+        return " ".join(f"--{kind} {shlex.quote(name)}" for name, kind in option.value.items())
     if option.name not in flags:
         return str(option)
     flag, value = flags[option.name], option.value
@@ -74,6 +77,8 @@ def flag_text(flags: Mapping[str, str], option: Option) -> str:
         return flag
     if isinstance(value, Mapping):
         return " ".join(f"{flag} {shlex.quote(f'{name}={rule}')}" for name, rule in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(f"{flag} {shlex.quote(str(part))}" for part in value)
     return f"{flag} {shlex.quote(str(value))}"
 
 
@@ -169,15 +174,37 @@ def _peak_memory_mb() -> float | None:
 def print_learned(credible: CredibleSet, words: Words = str) -> None:
     """Print what a search found: a few sentences, and the best classes."""
     typer.echo(credible.worded_summary(words))
+    held = credible.posterior_share
+    header = ("score", "networks", "of the set", *(() if held is None else ("of all networks",)), "edges of the class")
     rows = [
-        (f"{found.score:,.6f}", f"{found.size:,}", f"{100 * found.weight:.2f} %", _edges(found.cpdag))
+        (
+            f"{found.score:,.6f}",
+            f"{found.size:,}",
+            f"{100 * found.weight:.2f} %",
+            *(() if held is None else (f"{100 * found.weight * held:.2f} %",)),
+            _edges(found.graph),
+        )
         for found in credible.classes()[:_CLASSES_SHOWN]
     ]
     if rows:
         typer.echo("")
-        _print_table(("score", "networks", "weight", "edges of the class"), rows, right=(0, 1, 2))
+        _print_table(header, rows, right=range(len(header) - 1))
     if credible.n_classes > len(rows):
         typer.echo(f"... and {credible.n_classes - len(rows):,} more")
+
+
+def pairs_caption(credible: CredibleSet, has_all: bool, words: Words = str) -> str:
+    """Say what the probabilities in a table of pairs are probabilities of."""
+    share = credible.posterior_share
+    held = "an unknown share" if share is None else f"{100 * share:.3g} %"
+    within = f"the set ({plural(credible.n_networks, 'network')}, {held} of the posterior)"
+    if has_all:
+        return f"Probabilities within {within}, and over all networks."
+    if share is None:
+        caution = credible.caution
+        return f"Probabilities within {within}; over all networks unknown. {caution.worded(words) if caution else ''}"
+    away = f"{100 * (1 - share):.3g} percentage points"
+    return f"Probabilities within {within}; those over all networks are unknown, and at most {away} away."
 
 
 def pair_table(frame: "DataFrame") -> str:
@@ -199,12 +226,12 @@ def probability_text(value: float) -> str:
     return ">0.999" if value > 0.9995 else f"{value:.3f}"
 
 
-def _edges(cpdag: CPDAG) -> str:
+def _edges(graph: CPDAG) -> str:
     """Return the edges where they are few, and else how many there are."""
-    directed, undirected = len(cpdag.directed), len(cpdag.undirected)
+    directed, undirected = len(graph.directed), len(graph.undirected)
     if directed + undirected > _EDGES_SHOWN:
         return f"{directed} directed, {undirected} undirected"
-    return ", ".join(cpdag.edges_as_text) or "(none)"
+    return ", ".join(graph.edges_as_text) or "(none)"
 
 
 def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:
@@ -238,15 +265,15 @@ def print_costs(costs: Mapping[str, Any]) -> None:
         typer.echo(f"\nScoring with {costs['score']}: {printable(costs['scoring_refused'])}")
         return
     typer.echo(
-        f"\nScoring with {costs['score']} for a Bayes factor of 20 looks at {scoring['n_sets']:,} sets of variables at "
-        f"most, in {byte_text(scoring['memory_bytes'])}; 'credibn score --estimate' tells it for other options."
+        f"\nScoring with {costs['score']} for a Bayes factor of 20 takes at most {scoring['n_sets']:,} sets of "
+        f"variables and {byte_text(scoring['memory_bytes'])}; 'credibn score --estimate' predicts it for other options."
     )
     if posterior is None:
         typer.echo(f"The posterior of all networks takes too long for {scoring['n_searched']:,} variables.")
         return
-    seconds = "below a second" if posterior["seconds"] < 1 else f"about {posterior['seconds']:,.0f} seconds"
+    seconds = "less than a second" if posterior["seconds"] < 1 else f"about {posterior['seconds']:,.0f} seconds"
     typer.echo(
-        f"The posterior of all networks takes 3^{posterior['n_searched']} steps, {seconds}, in "
+        f"The posterior of all networks takes 3^{posterior['n_searched']} steps, {seconds}, and "
         f"{byte_text(posterior['memory_bytes'])}."
     )
 

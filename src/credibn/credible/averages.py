@@ -19,12 +19,17 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
+from credibn.credible.structures import agreed_edges, listed_edges
 from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
+
+_ROUNDING = 1e-12  # of sums of probabilities
+LEAST_OVER_ALL = 0.01
+"""Pairs that no network of the set joins are listed where all networks together join them with this probability."""
 
 
 class _Features(NamedTuple):
@@ -38,10 +43,15 @@ class _Features(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Probabilities of structural features over weighted classes or networks, which choose from the table."""
+    """Probabilities of structural features over weighted classes or networks, which choose from the table.
+
+    Where networks are listed one by one, constraints or scores tell members of a class apart, and a class means its
+    networks in the set. Then `is_whole` says that none of them is missing.
+    """
 
     table: ScoreTable
     weighted: WeightedStructures
+    is_whole: bool = True
 
     __reduce__ = rebuilt_from_fields
 
@@ -66,15 +76,25 @@ class Averages:
         """The probability of each parent set of each node."""
         return self._features.parent_sets
 
-    @property
+    @cached_property
     def compelled(self) -> NDArray[np.float64]:
-        """The probability that an edge is there and all members of its network's class agree on its direction."""
-        return self._features.compelled
+        """The probability that an edge is there and all networks of its class agree on its direction."""
+        if self.weighted.structures.class_of is None:
+            return self._features.compelled
+        edges = self.parent_sets.edges
+        if self.is_whole:
+            agreed = agreed_edges(self.table, self.weighted.structures, self.weighted.weights)
+        else:  # other members may be missing: only where no candidate has the way back, there can be none
+            agreed = np.where(listed_edges(self.table).T, self._features.compelled, edges)
+        return np.minimum(agreed, edges)
 
-    @property
+    @cached_property
     def reversible(self) -> NDArray[np.float64]:
-        """The probability that two variables are joined and members of the class differ on the direction."""
-        return self._features.reversible
+        """The probability that two variables are joined and networks of the class differ on the direction."""
+        if self.weighted.structures.class_of is None:
+            return self._features.reversible
+        rest = self.parent_sets.adjacencies - self.compelled - self.compelled.T
+        return np.where(rest > _ROUNDING, rest, 0.0)
 
     @property
     def blankets(self) -> NDArray[np.float64]:
@@ -138,6 +158,31 @@ class Averages:
             for start, end, way in (("first", "second", "forward"), ("second", "first", "backward"))
         ]
         return pd.concat(halves).sort_index(kind="stable", ignore_index=True)
+
+
+def with_pairs_over_all(frame: DataFrame, names: Sequence[str], edges: NDArray[np.float64]) -> DataFrame:
+    """Return a frame of pairs with their probabilities over all networks, and with the pairs that only those join."""
+    import pandas as pd
+
+    position = {name: v for v, name in enumerate(names)}
+    a, b = ([position[name] for name in frame[end]] for end in ("first", "second"))
+    known, joined = set(zip(a, b, strict=True)), edges + edges.T
+    others = [pair for pair in np.argwhere(np.triu(joined) >= LEAST_OVER_ALL).tolist() if tuple(pair) not in known]
+    others.sort(key=lambda pair: -round(joined[pair[0], pair[1]], 12))
+    first, second = (np.array([*ends, *(pair[at] for pair in others)], np.intp) for at, ends in enumerate((a, b)))
+    only_over_all = pd.DataFrame(
+        {
+            "first": _named(names, first[len(frame) :]),
+            "second": _named(names, second[len(frame) :]),
+            **{str(name): 1.0 if name == "absent" else 0.0 for name in frame.columns[2:]},
+        }
+    )
+    frame = pd.concat([frame, only_over_all], ignore_index=True) if others else frame
+    return frame.assign(
+        forward_over_all=edges[first, second],
+        backward_over_all=edges[second, first],
+        absent_over_all=np.maximum(0.0, 1 - joined[first, second]),
+    )
 
 
 def _named(names: Sequence[str], positions: NDArray[np.integer]) -> list[str]:

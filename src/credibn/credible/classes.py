@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
-from credibn.credible.structures import Structures, masks_of
+from credibn.credible.structures import Structures, listed_edges, masks_of
 from credibn.graphs import CPDAG, cpdag_of, network_graph
+from credibn.graphs.background import orient
 from credibn.scores import ScoreTable
+from credibn.scores.table import parent_positions
 
 if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
     from networkx import DiGraph
@@ -31,6 +33,9 @@ class CredibleClass:
         Parent sets of the representative.
     size : int
         How many networks of the set belong to it: all members, where classes are credible as a whole.
+    fixed : ndarray of uint64, shape (n, words), or None
+        Edges, as parent masks, that have this direction in each network of the class that can be in the set; None where
+        all members can.
     score : float
         Log score of its members; where these differ, of the best.
     weight : float
@@ -42,6 +47,7 @@ class CredibleClass:
     size: int
     score: float
     weight: float
+    fixed: NDArray[np.uint64] | None = None
 
     __reduce__ = rebuilt_from_fields
 
@@ -57,8 +63,20 @@ class CredibleClass:
         """The edges with a direction where all members of the class agree on it."""
         return cpdag_of(self.representative)
 
+    @cached_property
+    def graph(self) -> CPDAG:
+        """The edges with a direction where all networks of the class agree on it that the constraints leave.
+
+        The same as `cpdag` where the set has whole classes. Of a set that is not complete, and of the k best, networks
+        may be missing: then these are the directions that follow from the parent sets that are left.
+        """
+        if self.fixed is None:
+            return self.cpdag
+        known = enumerate(parent_positions(self.fixed))
+        return orient(self.cpdag, [(self.names[v], self.names[child]) for child, above in known for v in above])
+
     def __repr__(self) -> str:
-        return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.cpdag!r})"
+        return f"CredibleClass(size {self.size:,}, score {self.score:.6f}, weight {self.weight:.4g}: {self.graph!r})"
 
     def _repr_html_(self) -> str:
         from credibn.report.notebook import class_html
@@ -70,9 +88,14 @@ class CredibleClasses(Sequence[CredibleClass]):
     """The classes of a credible set, each made when it is asked for."""
 
     def __init__(
-        self, table: ScoreTable, structures: Structures, weights: NDArray[np.float64], numbers: range | None = None
+        self,
+        table: ScoreTable,
+        structures: Structures,
+        weights: NDArray[np.float64],
+        is_whole: bool,
+        numbers: range | None = None,
     ) -> None:
-        self._table, self._structures, self._weights = table, structures, weights
+        self._table, self._structures, self._weights, self._is_whole = table, structures, weights, is_whole
         self._numbers = range(structures.n_classes) if numbers is None else numbers
 
     def __len__(self) -> int:
@@ -84,7 +107,7 @@ class CredibleClasses(Sequence[CredibleClass]):
     def __getitem__(self, at: slice) -> CredibleClasses: ...
     def __getitem__(self, at: int | slice) -> CredibleClass | CredibleClasses:
         if isinstance(at, slice):
-            return CredibleClasses(self._table, self._structures, self._weights, self._numbers[at])
+            return CredibleClasses(self._table, self._structures, self._weights, self._is_whole, self._numbers[at])
         number, found = self._numbers[at], self._structures
         first = int(found.first_members[number])
         return CredibleClass(
@@ -93,7 +116,30 @@ class CredibleClasses(Sequence[CredibleClass]):
             size=found.class_size(number),
             score=float(found.scores[first]),
             weight=float(self._weights[number]),
+            fixed=self._fixed(number),
         )
+
+    def _fixed(self, number: int) -> NDArray[np.uint64] | None:
+        """Return the edges that all networks of a class have; where some may be missing, those with no way back."""
+        found = self._structures
+        if found.class_of is None:
+            return None
+        if self._is_whole:
+            masks = masks_of(self._table, found.choices[found.members_of(number)])
+            shared: NDArray[np.uint64] = np.bitwise_and.reduce(masks, axis=0)
+        else:
+            first = int(found.first_members[number])
+            shared = masks_of(self._table, found.choices[first : first + 1])[0] & self._one_way
+        return shared
+
+    @cached_property
+    def _one_way(self) -> NDArray[np.uint64]:
+        n, words = self._table.n_variables, self._table.masks.shape[1]
+        allowed = ~listed_edges(self._table).T  # [parent, child]: no candidate of the parent holds the child
+        masks = np.zeros((n, words), dtype=np.uint64)
+        for parent, child in np.argwhere(allowed).tolist():
+            masks[child, parent // 64] |= np.uint64(1 << parent % 64)
+        return masks
 
     def __repr__(self) -> str:
         return f"CredibleClasses({len(self):,} classes)"
@@ -109,6 +155,6 @@ def class_frame(classes: CredibleClasses, optimal_score: float) -> DataFrame:
             "gap": pd.Series([max(0.0, optimal_score - one.score) for one in classes], dtype=float),
             "size": pd.Series([one.size for one in classes], dtype=None if len(classes) else "int64"),
             "weight": pd.Series([one.weight for one in classes], dtype=float),
-            "edges": pd.Series([", ".join(one.cpdag.edges_as_text) for one in classes], dtype=object),
+            "edges": pd.Series([", ".join(one.graph.edges_as_text) for one in classes], dtype=object),
         }
     )

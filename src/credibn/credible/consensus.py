@@ -1,5 +1,9 @@
 """One graph for a whole credible set: edges above a threshold, or the DAG that agrees best with all networks.
 
+An edge that points one way in most networks may still be reversible in all their classes: its direction is decided
+only by the classes whose networks agree on it. So a threshold graph decides two things for each pair: is it joined, and
+if so, is its direction decided?
+
 Two networks agree on a pair of variables when both have the edge one way, both the other way, or both have none. The
 expected agreement of a DAG with a random network is a sum over pairs of the probability of what the DAG has there, so
 only edge probabilities matter: taking u -> v instead of nothing gains P(u -> v) - P(no edge). The best DAG takes, for
@@ -16,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.credible.averages import Averages
 from credibn.posterior.parent_sets import ParentSetProbabilities
 
 if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a graph wait for it
@@ -24,10 +29,38 @@ if TYPE_CHECKING:  # networkx takes a while to import: only those who ask for a 
 _ROUNDING = 1e-12  # of sums of probabilities
 
 
-def threshold_graph(parent_sets: ParentSetProbabilities, threshold: float) -> DiGraph:
-    """Return the edges of at least this probability; they may form a directed cycle."""
-    edges = parent_sets.edges
-    return _graph(parent_sets, np.argwhere((edges >= threshold - _ROUNDING) & (edges > 0)).tolist())
+def direction_of(joined: float, compelled_forward: float, compelled_backward: float, threshold: float) -> int:
+    """Return 1 for an edge that is decided to point forward, -1 for backward, 0 where its direction is open.
+
+    Decided: of the probability that the pair is joined, classes that agree on this direction hold at least the
+    threshold, and more than those that agree on the other.
+    """
+    forward, backward = compelled_forward, compelled_backward
+    if max(forward, backward) < threshold * joined - _ROUNDING or abs(forward - backward) <= _ROUNDING:
+        return 0
+    return 1 if forward > backward else -1
+
+
+def threshold_graph(averages: Averages, threshold: float, direction_threshold: float) -> DiGraph:
+    """Return the pairs that are joined with at least this probability; arrows may form a directed cycle."""
+    import networkx as nx
+
+    names, edges, joined = averages.names, averages.parent_sets.edges, averages.parent_sets.adjacencies
+    graph = nx.DiGraph()
+    graph.add_nodes_from(names)
+    for a, b in np.argwhere(np.triu((joined >= threshold - _ROUNDING) & (joined > 0))).tolist():
+        compelled = averages.compelled[a, b], averages.compelled[b, a]
+        way = direction_of(joined[a, b], *compelled, direction_threshold)
+        for parent, child in ((a, b), (b, a)):
+            if way == 0 or (way == 1) is (parent == a):
+                graph.add_edge(
+                    names[parent],
+                    names[child],
+                    directed=way != 0,
+                    probability=float(edges[parent, child]),
+                    joined=float(joined[a, b]),
+                )
+    return graph
 
 
 def agreement_graph(parent_sets: ParentSetProbabilities) -> DiGraph:

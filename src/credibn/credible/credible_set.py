@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn._base.copying import rebuilt_from_fields
-from credibn._base.text import plural
-from credibn.credible.averages import Averages
+from credibn._base.text import duration_text, plural
+from credibn.credible.averages import Averages, with_pairs_over_all
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
@@ -31,6 +31,7 @@ from credibn.credible.structures import Structures, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, log_sum, shares, weigh
 from credibn.errors import Option, OptionError, Phrase
 from credibn.graphs import network_graph
+from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.posterior.parent_sets import pair_frame
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
@@ -43,7 +44,15 @@ if TYPE_CHECKING:  # these take a while to import: only those who ask for a grap
 
 STOP_REASONS = ("time_limit", "max_networks", "max_classes", "memory_limit", "interrupted", "score_table")
 """Why a set is not complete; "score_table": the scores given do not reach far enough for the k best."""
+DIRECTION_THRESHOLD = 0.95
+"""The part of an edge's probability that must agree on its direction for an arrow, unless something else is asked."""
 _GRAPHS_PER_BATCH = 256
+_MOST = 0.5
+"""A set that holds less of the posterior than this comes with a warning."""
+_FACTOR_STEP = 10
+_FACTORS = (3, 20, 150, 1000, *(_FACTOR_STEP**power for power in range(4, 14)))
+"""Bayes factors to try next, each after those below it."""
+_LARGEST_FACTOR = math.log(_FACTORS[-2])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +84,8 @@ class CredibleSet:
         Of the k best: how many further networks (or classes) tie with the last.
     log_total_mass : float or None
         The log of the sum of exp(score) over all networks, in the set or not; None where it was not computed.
+    edges_over_all : ndarray of float64, shape (n, n), or None
+        The probability of each directed edge over all networks, rows parents; None where it was not computed.
     timings : mapping
         Seconds spent on read, score, search and the sum over all networks (posterior), and in total.
     settings, provenance, statistics : mapping
@@ -103,6 +114,7 @@ class CredibleSet:
     n_requested: int | None = None
     n_tied_at_boundary: int | None = None
     log_total_mass: float | None = None
+    edges_over_all: NDArray[np.float64] | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -116,6 +128,8 @@ class CredibleSet:
         for name in ("optimal_score", "epsilon", "unexplored_bound", "log_total_mass"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, float(getattr(self, name)))
+        if self.edges_over_all is not None:
+            self.edges_over_all.flags.writeable = False
         for name in ("timings", "settings", "provenance", "statistics"):
             plain = json.loads(json.dumps(dict(getattr(self, name)), allow_nan=False))
             object.__setattr__(self, name, MappingProxyType(plain))
@@ -168,23 +182,58 @@ class CredibleSet:
     @property
     def share_statement(self) -> str:
         """Which share of the posterior probability of all networks this set holds, in one sentence."""
-        return str(self._share)
+        return self.share_of("It holds" if self.n_networks == 1 else "They hold")
 
     @property
-    def _share(self) -> Phrase:
+    def caution(self) -> Phrase | None:
+        """What to be careful about, and what to do, where the share is unknown or below a half; None elsewhere."""
+        if not len(self.structures) or (self.posterior_share is not None and self.posterior_share >= _MOST):
+            return None
+        more = self._how_to_find_more()
+        if self.posterior_share is None:
+            if len(self.names) > MOST_VARIABLES:
+                how = Phrase(f"It can be computed for up to {MOST_VARIABLES} variables.")
+            else:
+                seconds = duration_text(estimate_posterior(len(self.names)).seconds)
+                how = Phrase("{} computes it, in about " + seconds + ".", Option("posterior_share", True))
+            return Phrase(
+                "{} Find more networks with {}: a probability that changes as the set grows was not certain.", how, more
+            )
+        if self.edges_over_all is None:
+            instead = "average over all networks (exact_posterior in Python, 'credibn posterior' in the shell)"
+        else:
+            instead = "go by the probabilities over all networks, which tables of edges give beside those in the set"
+        return Phrase(
+            "Less than half: what these networks agree on need not hold in the others. To be sure, {}, or find more "
+            "networks with {}.",
+            instead,
+            more,
+        )
+
+    def _how_to_find_more(self) -> Phrase:
+        """Name the option that makes the set larger."""
+        if self.stopped_because in ("max_networks", "max_classes", "time_limit", "memory_limit"):
+            return Phrase("a larger {}", Option(self.stopped_because))
+        if self.stopped_because == "interrupted":
+            return Phrase("a run that is not interrupted")
+        if self.stopped_because == "score_table":
+            return Phrase("scores for a larger {}", Option("epsilon"))
+        if self.n_requested is not None:
+            return Phrase("a larger {}", Option("k"))
+        if self.settings.get("ratio") is not None:
+            return Phrase("a larger {}", Option("ratio"))
+        if self.settings.get("epsilon") is not None or self.epsilon > _LARGEST_FACTOR:
+            return Phrase("{}", Option("epsilon", math.ceil(self.epsilon + math.log(_FACTOR_STEP))))
+        factor = next(step for step in _FACTORS if step > self.bayes_factor * (1 + 1e-9))
+        return Phrase("{}", Option("bayes_factor", factor))
+
+    def share_of(self, who: str) -> str:
+        """Return the share of the posterior in one sentence, of which `who` is the beginning, such as "They hold"."""
         table = self.score_table
         among = " that obey the constraints" if table.provenance.get("constraints") else ""
         among = " made of the parent sets given" if table.epsilon is None else among
-        is_single = self.n_networks == 1
-        if self.posterior_share is None:
-            whose = "Its" if is_single else "Their"
-            how: Phrase | str = ""
-            if len(self.names) <= 24:
-                how = Phrase(" ({} does, for up to 24 variables)", Option("posterior_share", True))
-            what = f"{whose} share of the posterior probability of all networks{among}"
-            return Phrase("{} was not computed{}.", what, how)
-        who, share = "It holds" if is_single else "They hold", _percent(self.posterior_share)
-        return Phrase(f"{who} {share} of the posterior probability of all networks{among}.")
+        share = "an unknown share" if self.posterior_share is None else _percent(self.posterior_share)
+        return f"{who} {share} of the posterior probability of all networks{among}."
 
     @property
     def grouping(self) -> str:
@@ -194,17 +243,28 @@ class CredibleSet:
     @property
     def guarantee(self) -> str:
         """What is certain about this set, in one sentence."""
-        last = self.optimal_score - self.epsilon
+        last, scope = self.optimal_score - self.epsilon, self._scope
         if self.n_requested is not None and self.complete:
             what = "networks" if self.settings.get("k_best") == "networks" else "classes"
             tied = f", and {self.n_tied_at_boundary:,} more tie with the last" if self.n_tied_at_boundary else ""
-            return f"These are the best {what}, {self.n_requested:,} or all there are: none scores higher{tied}."
+            return f"These are the best {what}{scope}, {self.n_requested:,} or all there are: none scores higher{tied}."
         if self.complete:
-            return f"No network that scores at least {last:.6f} is missing."
+            return f"No network{scope} that scores at least {last:.6f} is missing."
         if self.unexplored_bound == math.inf:
             return "Networks that score higher than these may exist: nothing was proven before the search stopped."
         proven = "The optimum is proven. " if self.is_optimum_proven else "Better networks may exist. "
-        return f"{proven}No network that scores above {self.unexplored_bound:.6f} is missing."
+        return f"{proven}No network{scope} that scores above {self.unexplored_bound:.6f} is missing."
+
+    @property
+    def _scope(self) -> str:
+        """Which networks there can be, where the number of parents is limited; empty where it is not."""
+        constraints = self.score_table.provenance.get("constraints")
+        limit = constraints.get("max_parents") if isinstance(constraints, Mapping) else None
+        if limit is None:
+            return ""
+        if isinstance(limit, Mapping):
+            return " within the limits on parents"
+        return f" with at most {plural(limit, 'parent')} per variable" if isinstance(limit, int) else ""
 
     @cached_property
     def class_weights(self) -> NDArray[np.float64]:
@@ -215,7 +275,7 @@ class CredibleSet:
 
     def classes(self) -> CredibleClasses:
         """Return the classes as a sequence that makes each when it is asked for, the best first."""
-        return CredibleClasses(self.score_table, self.structures, self.class_weights)
+        return CredibleClasses(self.score_table, self.structures, self.class_weights, self._is_whole)
 
     def networks(self) -> Iterator[DiGraph]:
         """Yield every network once, in order of score, then of class; its score is in ``graph["score"]``.
@@ -275,8 +335,15 @@ class CredibleSet:
 
         Columns: forward (first -> second), backward and absent sum to 1. compelled_forward and compelled_backward are
         the parts of forward and backward in which all members of the network's class agree; the rest is reversible.
+        A class has its networks in the set: constraints may leave it one direction where others of its members have
+        another. All these are probabilities within the set. Where `edges_over_all` is known, forward_over_all,
+        backward_over_all and absent_over_all stand beside them, for these pairs and for others that are joined with
+        0.01 or more over all networks; not with a `prior` other than "networks", which they would not share.
         """
-        return self.averages(prior).pair_frame()
+        frame = self.averages(prior).pair_frame()
+        if self.edges_over_all is None or prior != "networks":
+            return frame
+        return with_pairs_over_all(frame, self.names, self.edges_over_all)
 
     def edge_strengths(self, prior: Prior = "networks") -> DataFrame:
         """Return edges with the columns of bnlearn's ``bn.strength``: from, to, strength, direction.
@@ -364,13 +431,41 @@ class CredibleSet:
     def most_probable_class(self, prior: Prior = "networks") -> CredibleClass:
         """Return the class with the largest weight; the first of them where several tie."""
         weights = self._weights_of_classes(prior)
-        return CredibleClasses(self.score_table, self.structures, weights)[int(weights.argmax())]
+        return CredibleClasses(self.score_table, self.structures, weights, self._is_whole)[int(weights.argmax())]
 
-    def threshold_graph(self, threshold: float = 0.5, prior: Prior = "networks") -> DiGraph:
-        """Return the edges of at least this probability, which is their attribute; they may form a directed cycle."""
-        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
-            raise OptionError(f"threshold is {threshold!r}; it must be a probability, 0 to 1")
-        return threshold_graph(self.averages(prior).parent_sets, float(threshold))
+    def threshold_graph(
+        self, threshold: float = 0.5, prior: Prior = "networks", *, direction_threshold: float = DIRECTION_THRESHOLD
+    ) -> DiGraph:
+        """Return the pairs that are joined with at least this probability, with an arrow where it is decided.
+
+        Parameters
+        ----------
+        threshold : float
+            The least probability that an edge of either direction joins the two, within the set.
+        prior : see `edge_probabilities`
+        direction_threshold : float
+            An edge points one way only if classes whose networks all agree on that direction hold at least this part of
+            its probability. Other edges are undirected: they go both ways, with the attribute ``directed=False``, as in
+            `CPDAG.to_networkx`.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Each edge has ``directed``, ``joined`` (the probability of either direction) and ``probability`` (of this
+            one). Arrows may form a directed cycle.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from credibn import learn
+        >>> x = np.arange(80) // 40
+        >>> learn(np.column_stack([x, x])).threshold_graph(0.8).edges(data="directed")
+        OutEdgeDataView([('X0', 'X1', False), ('X1', 'X0', False)])
+        """
+        for name, value in (("threshold", threshold), ("direction_threshold", direction_threshold)):
+            if isinstance(value, bool) or not 0 <= value <= 1:
+                raise OptionError.refusing(name, value, "it must be a probability, 0 to 1")
+        return threshold_graph(self.averages(prior), float(threshold), float(direction_threshold))
 
     def agreement_graph(self, prior: Prior = "networks") -> DiGraph:
         """Return the DAG that agrees with the networks of the set on most pairs of variables, in expectation.
@@ -388,11 +483,18 @@ class CredibleSet:
 
     def averages(self, prior: Prior = "networks") -> Averages:
         """Return the averages as arrays; those of a prior given by name are cached."""
-        if not isinstance(prior, str):
-            return Averages(self.score_table, weigh(self.score_table, self.structures, prior))
-        if prior not in self._known_averages:
-            self._known_averages[prior] = Averages(self.score_table, weigh(self.score_table, self.structures, prior))
-        return self._known_averages[prior]
+        if isinstance(prior, str) and prior in self._known_averages:
+            return self._known_averages[prior]
+        weighted = weigh(self.score_table, self.structures, prior)
+        made = Averages(self.score_table, weighted, self._is_whole or self.structures.class_of is None)
+        if isinstance(prior, str):
+            self._known_averages[prior] = made
+        return made
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether no network is missing that belongs to a class of the set and is credible."""
+        return self.complete and self.n_requested is None
 
     @cached_property
     def _known_averages(self) -> dict[str, Averages]:
@@ -410,13 +512,18 @@ class CredibleSet:
 
     def worded_summary(self, words: Callable[[Option], str]) -> str:
         """Return the summary with options as the reader knows them, see `credibn.errors.Option`."""
-        best = "optimal" if self.is_optimum_proven else "best known"
-        lines = [
+        best, is_single = "optimal" if self.is_optimum_proven else "best known", self.n_networks == 1
+        who = (
             f"{plural(self.n_networks, 'network')} in {plural(self.n_classes, 'Markov equivalence class')} over "
-            f"{plural(len(self.names), 'variable')}, within {self.epsilon:.4g} nats (a Bayes factor of "
+            f"{plural(len(self.names), 'variable')} {'holds' if is_single else 'hold'}"
+        )
+        caution = self.caution
+        lines = [
+            self.share_of(who),
+            *([] if caution is None else [f"Warning: {caution.worded(words)}"]),
+            f"{'It scores' if is_single else 'They score'} within {self.epsilon:.4g} nats (a Bayes factor of "
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
-            self._share.worded(words),
         ]
         if self.grouping != "whole classes":
             lines.append("Networks were listed one by one: a class counts only its members in the set.")
@@ -463,4 +570,4 @@ def _percent(share: float) -> str:
     """Return a share in percent, never rounded to 0 % or 100 %."""
     if share > 0.999:
         return "more than 99.9 %"
-    return f"{100 * share:.1f} %" if share >= 0.001 else f"{100 * share:.2g} %"
+    return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"

@@ -28,8 +28,9 @@ from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
 
-_VERSION = 4
-"""Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum; all are read."""
+_VERSION = 5
+"""Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum, 1 to 4 had no
+probabilities over all networks; all are read."""
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS = {
@@ -40,7 +41,10 @@ _COLUMNS = {
     "scores": np.float64,
     "sizes": np.uint64,
     "class_of": np.int64,
+    "edges_over_all": np.float64,
 }
+_SINCE = {"edges_over_all": 5}
+"""Columns that files of earlier versions lack."""
 _OF_THE_SET = (
     "optimal_score",
     "epsilon",
@@ -68,6 +72,7 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         "scores": structures.scores,
         "sizes": structures.sizes,
         "class_of": np.zeros(0, dtype=np.int64) if structures.class_of is None else structures.class_of,
+        "edges_over_all": np.zeros(0) if credible.edges_over_all is None else credible.edges_over_all,
     }
     facts: dict[str, Any] = {
         "names": table.names,
@@ -80,7 +85,7 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         facts[name] = dict(value) if isinstance(value, Mapping) else value
     if credible.unexplored_bound == math.inf:
         facts["unexplored_bound"] = "unbounded"
-    schema = _schema().with_metadata(
+    schema = _schema(_VERSION).with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
     columns = [_as_list(arrays[name]) for name in _COLUMNS]
@@ -88,8 +93,12 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         write_arrow(pa.record_batch(columns, schema=schema), sink, compression="zstd")
 
 
-def _schema() -> Any:
-    kinds = ((name, pa.from_numpy_dtype(dtype)) for name, dtype in _COLUMNS.items())
+def _columns_of(version: int) -> dict[str, Any]:
+    return {name: dtype for name, dtype in _COLUMNS.items() if _SINCE.get(name, 1) <= version}
+
+
+def _schema(version: int) -> Any:
+    kinds = ((name, pa.from_numpy_dtype(dtype)) for name, dtype in _columns_of(version).items())
     return pa.schema([pa.field(name, _list_of(kind), nullable=False) for name, kind in kinds])
 
 
@@ -108,8 +117,8 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
     path = file_path(path)
     try:
         with opened(path) as file:
-            facts = _facts(path, file)
-            arrays = _arrays(path, file.reader)
+            version, facts = _facts(path, file)
+            arrays = _arrays(path, file.reader, _columns_of(version))
         return _credible_set(path, facts, arrays)
     except (FileFormatError, TooLargeError):
         raise
@@ -119,33 +128,34 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
 
 
-def _facts(path: Path, file: ArrowFile) -> dict[str, Any]:
+def _facts(path: Path, file: ArrowFile) -> tuple[int, dict[str, Any]]:
     schema = file.reader.schema
     metadata = schema.metadata or {}
-    version = metadata.get(b"credibn.credible_set")
-    if version not in (b"1", b"2", b"3", str(_VERSION).encode()):
-        found = "none" if version is None else repr(version[:60].decode("utf-8", "backslashreplace"))
+    written = metadata.get(b"credibn.credible_set")
+    version = next((known for known in range(1, _VERSION + 1) if written == str(known).encode()), None)
+    if version is None:
+        found = "none" if written is None else repr(written[:60].decode("utf-8", "backslashreplace"))
         raise FileFormatError(
             f"{path}: expected version 1 to {_VERSION} of credibn's credible sets, found {found}; upgrade credibn"
         )
-    if version not in (b"1", b"2", b"3"):
+    if version > 3:
         require_checksum(path, file)
-    if not schema.equals(_schema(), check_metadata=False):
-        raise FileFormatError(f"{path}: expected the columns {_schema()}, found {schema.remove_metadata()}")
+    if not schema.equals(_schema(version), check_metadata=False):
+        raise FileFormatError(f"{path}: expected the columns {_schema(version)}, found {schema.remove_metadata()}")
     try:
         facts = json.loads(metadata[b"credibn.facts"])
     except (KeyError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
-    if version == b"1" and isinstance(facts, dict) and "log_total_mass" not in facts:
+    if version == 1 and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
-    expected = (*_FACTS, *_OF_OLD_VERSIONS) if version in (b"1", b"2") else _FACTS
+    expected = (*_FACTS, *_OF_OLD_VERSIONS) if version < 3 else _FACTS
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
         raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")
     for name, value in facts.items():
         if not _is_of_kind(name, value):
             raise FileFormatError(f"{path}: the fact {name!r} cannot be {value!r:.80}")
-    return facts
+    return version, facts
 
 
 def _is_of_kind(name: str, value: object) -> bool:
@@ -178,7 +188,7 @@ def _is_of_kind(name: str, value: object) -> bool:
             return is_number
 
 
-def _arrays(path: Path, reader: Any) -> dict[str, NDArray[Any]]:
+def _arrays(path: Path, reader: Any, columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     if reader.num_record_batches != 1:
         raise FileFormatError(f"{path}: expected one record batch, found {reader.num_record_batches}")
     batch = reader.get_batch(0)
@@ -186,7 +196,7 @@ def _arrays(path: Path, reader: Any) -> dict[str, NDArray[Any]]:
     if batch.num_rows != 1:
         raise FileFormatError(f"{path}: expected one row, found {batch.num_rows}")
     arrays = {}
-    for (name, dtype), column in zip(_COLUMNS.items(), batch.columns, strict=True):
+    for (name, dtype), column in zip(columns.items(), batch.columns, strict=True):
         items = column.flatten()
         if column.null_count or items.null_count:
             raise FileFormatError(f"{path}: expected a value everywhere, found an empty one in {name!r}")
@@ -222,11 +232,12 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
     class_of = None if facts["by_class"] else shaped["class_of"]
     structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
     _check_structures(path, table, structures, facts)
-    bound = facts["unexplored_bound"]
+    bound, over_all = facts["unexplored_bound"], _edges_over_all(path, arrays.get("edges_over_all"), n)
     credible = CredibleSet(
         score_table=table,
         structures=structures,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
+        edges_over_all=over_all,
         **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
         **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )
@@ -235,6 +246,20 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
             f"{path}: the networks have more mass than all networks; the file was altered or damaged: make it again"
         )
     return credible
+
+
+def _edges_over_all(path: Path, values: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+    """Return the probabilities of edges over all networks; files that have none hold an empty array."""
+    if values is None or not values.size:
+        return None
+    edges = values.reshape(n, n) if values.size == n * n else np.full((1, 1), math.nan)
+    is_possible = (edges >= 0).all() and (edges + edges.T <= 1 + _MASS_SLACK).all() and not edges.diagonal().any()
+    if not is_possible:
+        raise FileFormatError(
+            f"{path}: expected a probability for each of {n * n} edges over all networks; the file was altered or "
+            "damaged: make it again"
+        )
+    return edges
 
 
 def _check_structures(path: Path, table: ScoreTable, structures: Structures, facts: Mapping[str, Any]) -> None:

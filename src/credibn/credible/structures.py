@@ -69,6 +69,20 @@ class Structures:
             return int(self._counts[number])
         return _integer(self.sizes[number])
 
+    def members_of(self, number: int) -> NDArray[np.intp]:
+        """Return the positions of the networks of a class, where networks are listed one by one."""
+        end = int(self._ends[number])
+        return self._by_class[end - int(self._counts[number]) : end]
+
+    @cached_property
+    def _by_class(self) -> NDArray[np.intp]:
+        assert self.class_of is not None
+        return np.argsort(self.class_of, kind="stable")
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self._counts)
+
     @cached_property
     def log_sizes(self) -> NDArray[np.float64]:
         """The logarithm of the number of networks that each structure stands for."""
@@ -104,6 +118,31 @@ def _logs(sizes: NDArray[np.uint64]) -> NDArray[np.float64]:
 def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Return the parent sets that networks choose, as masks of shape (k, n, words)."""
     return table.masks[table.offsets[:-1] + choices.astype(np.int64)]
+
+
+def listed_edges(table: ScoreTable) -> NDArray[np.bool_]:
+    """Return which edges some candidate has, shape (n, n): no credible network has another; rows are parents."""
+    n = table.n_variables
+    listed = np.bitwise_or.reduceat(table.masks, table.offsets[:-1], axis=0)
+    bits = np.unpackbits(np.ascontiguousarray(listed, dtype="<u8").view(np.uint8), axis=1, count=n, bitorder="little")
+    return bits.T.astype(bool)
+
+
+def agreed_edges(table: ScoreTable, structures: Structures, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weight of the classes whose networks all have an edge, shape (n, n), from networks one by one."""
+    class_of, n = structures.class_of, table.n_variables
+    assert class_of is not None
+    sizes, agreed = np.bincount(class_of), np.zeros((n, n))
+    of_classes = np.bincount(class_of, weights=weights)
+    for child in range(n):
+        masks = table.masks[table.offsets[child] : table.offsets[child + 1]]
+        chosen = structures.choices[:, child]
+        for parent in range(n):
+            has_edge = (masks[:, parent // 64] >> np.uint64(parent % 64) & np.uint64(1)).astype(bool)
+            if has_edge.any():
+                counts = np.bincount(class_of[has_edge[chosen]], minlength=len(sizes))
+                agreed[parent, child] = math.fsum(of_classes[counts == sizes])
+    return agreed
 
 
 def choices_of(table: ScoreTable, masks: NDArray[np.uint64]) -> NDArray[np.uint32]:

@@ -42,7 +42,9 @@ class WeightedStructures:
 def weigh(table: ScoreTable, structures: Structures, prior: Prior) -> WeightedStructures:
     """Return the structures with their weights under a prior; some priors need members of classes one by one."""
     if not len(structures):
-        raise OptionError("the set holds no network, so there is nothing to average: raise the limits of the search")
+        raise OptionError(
+            "the set has no network, so there is nothing to average; raise the limit that ended the search"
+        )
     if isinstance(prior, (UniformPrior, EdgePenalty, EdgeLogOdds)):
         return _with_structure_prior(table, structures, prior)
     if not isinstance(prior, str) or prior not in ("networks", "classes"):
@@ -67,8 +69,8 @@ def _with_structure_prior(table: ScoreTable, structures: Structures, prior: Stru
     if structures.class_of is None and not keeps_score_equivalence(terms):
         if structures.n_networks > _MOST_LISTED:
             raise TooLargeError(
-                f"this prior tells members of a class apart, and {structures.n_networks:,} networks are too many to "
-                f"list (at most {_MOST_LISTED:,}); give the prior to learn, or lower the Bayes factor"
+                f"with this prior the members of a class differ, and {structures.n_networks:,} networks are too many "
+                f"to list (at most {_MOST_LISTED:,}); give the prior to learn, or lower the Bayes factor"
             )
         structures = expand(table, structures, structures.n_networks)
     log_priors = np.zeros(len(structures))

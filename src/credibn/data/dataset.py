@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural, printable
+from credibn.data.reading_record import Reading
 from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, OptionError
@@ -49,6 +50,8 @@ class Dataset:
         Number of rows that each distinct row stands for.
     cuts : mapping of str to tuple of float
         The edges between the bins of each column that was discretised.
+    reading : Reading or None
+        How the table was read; the fingerprint does not depend on it.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Dataset:
     states: tuple[tuple[object, ...] | None, ...]
     weights: NDArray[np.int64]
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         _set(self, "names", tuple(self.names))

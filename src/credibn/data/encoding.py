@@ -11,73 +11,58 @@ from duckdb import DuckDBPyConnection as Connection
 from numpy.typing import NDArray
 
 from credibn._base.text import quoted
+from credibn.data.column_kinds import IN_BINS, Content
 from credibn.data.dataset import Dataset
 from credibn.data.discretising import BinRule, bin_edges, bin_labels
 from credibn.data.options import ColumnOptions
+from credibn.data.reading_record import ColumnKind, Reading
 from credibn.data.reduction import TABLE
 from credibn.data.sources import Source
 from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
-from credibn.errors import DataError
-
-_FLOAT, _WHOLE, _TEXT, _OTHER = "float", "whole", "text", "other"
-
-
-def column_kinds(
-    connection: Connection, source: Source, options: ColumnOptions, variables: Sequence[int]
-) -> dict[int, str]:
-    """Return for each column whether it holds fractional numbers, whole numbers, text or something else.
-
-    In a text file a column is numeric if each of its values is a number, and whole if all are written as integers.
-    """
-    types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
-    kinds = {i: _kind(types[f"c{i}"].id, source.declared[i] is not None) for i in variables}
-    is_asked = options.columns != "discrete" or options.rules or options.rule_for_floats
-    if not source.is_text_file or not is_asked:
-        return kinds
-    tests = ", ".join(
-        # A missing value gives NULL, which bool_and leaves out; FILTER would copy every column for each one tested.
-        f"bool_and(CASE WHEN c{i} IS NULL THEN NULL ELSE TRY_CAST(c{i} AS DOUBLE) IS NOT NULL END), "
-        rf"bool_and(regexp_full_match(c{i}, '\s*[+-]?[0-9]+\s*'))"
-        for i in variables
-    )
-    found = connection.execute(f"SELECT {tests} FROM {TABLE}").fetchone() or ()
-    for i, is_number, is_whole in zip(variables, found[::2], found[1::2], strict=True):
-        if is_number:
-            kinds[i] = _WHOLE if is_whole else _FLOAT
-    return kinds
-
-
-def _kind(type_id: str, is_declared: bool) -> str:
-    if is_declared or type_id in ("date", "time", "timestamp", "boolean"):
-        return _OTHER
-    return {"double": _FLOAT, "varchar": _TEXT}.get(type_id, _WHOLE)
+from credibn.errors import DataError, Option
 
 
 def encode_column(
-    connection: Connection, source: Source, options: ColumnOptions, position: int, kind: str, keeps_missing: bool
+    connection: Connection,
+    source: Source,
+    options: ColumnOptions,
+    position: int,
+    kind: ColumnKind,
+    content: Content,
+    keeps_missing: bool,
 ) -> tuple[CodedColumn, str | None]:
     """Return one column as it goes into the Dataset, and a note for the caller."""
     name, column = source.names[position], f"c{position}"
     declared, states = source.declared[position], options.state_names.get(name)
-    is_free_float = kind == _FLOAT and states is None and name not in options.continuous
-    rule = options.rules.get(name) or (options.rule_for_floats if is_free_float else None)
+    rule = options.rules.get(name) or (options.rule_for_floats if kind.why == IN_BINS else None)
     if rule is not None:
-        return _discretised(connection, name, column, kind, rule, keeps_missing)
-    is_listed = options.columns == "continuous" or name in options.continuous
-    if is_listed or (options.columns == "mixed" and is_free_float):
-        return _continuous(connection, name, column, kind, keeps_missing), None
+        return _discretised(connection, name, column, content, rule, keeps_missing)
+    if kind.kind == "numeric":
+        return _continuous(connection, name, column, content, keeps_missing), None
     if states is not None:
         return code_declared(connection, name, column, states, declared, keeps_missing), None
     if declared is None:
-        return code_observed(connection, name, column, options.max_states, keeps_missing), None
-    check_number_of_states(name, len(declared), declared[:3], options.max_states)
+        as_numbers = _as_numbers(name, content, options)
+        return code_observed(connection, name, column, options.max_states, keeps_missing, as_numbers), None
+    check_number_of_states(name, len(declared), declared[:3], options.max_states, None)
     return code_sql(name, column, declared, keeps_missing), None
 
 
+def _as_numbers(name: str, content: Content, options: ColumnOptions) -> Option | None:
+    """Return the option that reads a column of numbers as numbers; None for other columns, and for codes."""
+    if not content.is_numeric or content.is_padded:
+        return None
+    if options.columns == "mixed" or options.is_kind_given:
+        return Option("columns", {name: "numeric"})
+    return Option("score", "auto")
+
+
 def _discretised(
-    connection: Connection, name: str, column: str, kind: str, rule: BinRule, keeps_missing: bool
+    connection: Connection, name: str, column: str, content: Content, rule: BinRule, keeps_missing: bool
 ) -> tuple[CodedColumn, str | None]:
-    if kind not in (_FLOAT, _WHOLE):
+    if content.form == "nothing":
+        raise _nothing_in(name)
+    if not content.is_numeric:
         raise DataError(
             f"column {name!r} cannot be discretised: it holds {_example(connection, column)}, and only numbers can be; "
             "leave it out of discretise, or correct the value"
@@ -88,8 +73,6 @@ def _discretised(
         f"SELECT {column}::DOUBLE + 0.0 AS v, CAST(sum(n) AS BIGINT) AS n FROM {TABLE} "
         f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY v",
     )
-    if not seen["v"].size:
-        raise DataError(f"column {name!r} has only missing values and cannot be discretised: drop the column")
     edges, note = bin_edges(rule, seen["v"], seen["n"])
     tests = " ".join(f"WHEN {column}::DOUBLE < CAST('{edge!r}' AS DOUBLE) THEN {k}" for k, edge in enumerate(edges))
     sql = f"CASE WHEN {column} IS NULL THEN NULL {tests} ELSE {len(edges)} END"
@@ -97,8 +80,10 @@ def _discretised(
     return dataclasses.replace(coded, bin_edges=edges), f"column {name!r} {note}" if note else None
 
 
-def _continuous(connection: Connection, name: str, column: str, kind: str, keeps_missing: bool) -> CodedColumn:
-    if kind not in (_FLOAT, _WHOLE):
+def _continuous(connection: Connection, name: str, column: str, content: Content, keeps_missing: bool) -> CodedColumn:
+    if content.form == "nothing":
+        raise _nothing_in(name)
+    if not content.is_numeric:
         raise DataError(
             f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
             "not a number; pass columns='mixed' to keep it as categories, or recode it"
@@ -110,6 +95,10 @@ def _continuous(connection: Connection, name: str, column: str, kind: str, keeps
         )
     _check_finite(connection, name, column)
     return CodedColumn(f"{column}::DOUBLE + 0.0")
+
+
+def _nothing_in(name: str) -> DataError:
+    return DataError("column {!r} has only missing values: leave it out with {}", name, Option("drop", [name]))
 
 
 def _example(connection: Connection, column: str) -> str:
@@ -130,7 +119,9 @@ def _check_finite(connection: Connection, name: str, column: str) -> None:
         )
 
 
-def fetch_dataset(connection: Connection, names: Sequence[str], columns: Sequence[CodedColumn]) -> Dataset:
+def fetch_dataset(
+    connection: Connection, names: Sequence[str], columns: Sequence[CodedColumn], reading: Reading
+) -> Dataset:
     """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted."""
     selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(columns))
     arrays = _fetch_arrays(
@@ -145,6 +136,7 @@ def fetch_dataset(connection: Connection, names: Sequence[str], columns: Sequenc
         cuts={
             name: column.bin_edges for name, column in zip(names, columns, strict=True) if column.bin_edges is not None
         },
+        reading=reading,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,9 @@ class ColumnOptions:
     """The options of `read_data` for one table: the columns that they name exist."""
 
     columns: str
-    continuous: frozenset[str]
+    kinds: Mapping[str, str]
+    is_kind_given: bool
+    drop: frozenset[str]
     state_names: Mapping[str, tuple[object, ...]]
     weights: str | None
     missing: str
@@ -30,12 +33,21 @@ class ColumnOptions:
     rule_for_floats: BinRule | None = None
 
 
-def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions) -> ColumnOptions:
-    """Return the options for a table with these columns; refuse unknown columns, and options that contradict."""
+def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, takes: str) -> ColumnOptions:
+    """Return the options for a table with these columns; refuse unknown columns, and options that contradict.
+
+    `takes` is the kind of columns that are wanted where the options do not say it.
+    """
+    only, drop = _listed(given.only or (), names), _listed(given.drop or (), names)
+    _check_names(names, {"only": only, "drop": drop})
+    left_out = {name for name in names if name in drop or (only and name not in only)} - {given.weights}
+    kinds = given.columns if isinstance(given.columns, Mapping) else {}
     rules, rule_for_floats = _cut_rules(given.discretise)
     options = ColumnOptions(
-        "discrete" if given.columns is None else given.columns,
-        frozenset(given.continuous or ()),
+        given.columns if isinstance(given.columns, str) else takes,
+        {name: kind for word, kind in kinds.items() for name in _listed([word], names)},
+        isinstance(given.columns, str),
+        frozenset(left_out),
         {name: check_declared(name, states) for name, states in (given.state_names or {}).items()},
         given.weights,
         given.missing,
@@ -44,9 +56,24 @@ def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions) 
         given.max_states,
         rule_for_floats,
     )
-    _check_names(options, names)
-    _check_agreement(options)
+    used = {
+        "weights": () if options.weights is None else (options.weights,),
+        "columns": options.kinds,
+        "state_names": options.state_names,
+        "discretise": options.rules,
+    }
+    _check_names(names, used)
+    _check_agreement(options, used, set(drop))
     return options
+
+
+def _listed(words: Iterable[str], names: Sequence[str]) -> list[str]:
+    """Return the columns that words name; a word that is no column may list some, separated by commas."""
+    listed = []
+    for word in words:
+        parts = word.split(",")
+        listed += parts if word not in names and all(part in names for part in parts) else [word]
+    return listed
 
 
 def missing_texts(missing_values: Iterable[str] | None, is_text_file: bool) -> tuple[str, ...]:
@@ -65,13 +92,7 @@ def _cut_rules(discretise: object) -> tuple[dict[str, BinRule], BinRule | None]:
     return {}, parse_bin_rule(discretise)
 
 
-def _check_names(options: ColumnOptions, names: Sequence[str]) -> None:
-    used = {
-        "continuous": options.continuous,
-        "state_names": options.state_names,
-        "discretise": options.rules,
-        "weights": () if options.weights is None else (options.weights,),
-    }
+def _check_names(names: Sequence[str], used: Mapping[str, Iterable[str]]) -> None:
     for option, wanted in used.items():
         for name in sorted(wanted, key=str):
             if name not in names:
@@ -79,32 +100,29 @@ def _check_names(options: ColumnOptions, names: Sequence[str]) -> None:
                 raise OptionError("{} names {!r}, which is no column: {}", Option(option), name, near, value=name)
 
 
-def _check_agreement(options: ColumnOptions) -> None:
-    groups = {
-        "weights": {options.weights} - {None},
-        "continuous": options.continuous,
-        "state_names": set(options.state_names),
-        "discretise": set(options.rules),
-    }
-    kinds = list(groups.items())
-    for position, (option, names) in enumerate(kinds):
-        for other, others in kinds[position + 1 :]:
-            for name in sorted(str(name) for name in names & others):
-                raise OptionError(
-                    "column {!r} is in both {} and {}: keep it in one of them", name, Option(option), Option(other)
-                )
-    if options.columns == "discrete" and options.continuous:
-        raise OptionError(
-            "{} lists columns while {}: pass {}",
-            Option("continuous"),
-            Option("columns", "discrete"),
-            Option("columns", "mixed"),
-        )
+def _check_agreement(options: ColumnOptions, used: Mapping[str, Iterable[str]], dropped: set[str]) -> None:
+    groups = {option: set(names) for option, names in used.items()} | {"drop": dropped}
+    numeric = {name for name, kind in options.kinds.items() if kind == "numeric"}
+    groups["columns"] = numeric if not dropped & set(options.kinds) else set(options.kinds)
+    for (option, names), (other, others) in itertools.combinations(groups.items(), 2):
+        for name in sorted(str(name) for name in names & others):
+            raise OptionError(
+                "column {!r} is in both {} and {}: keep it in one of them", name, Option(option), Option(other)
+            )
     if options.columns == "continuous" and (options.state_names or options.rules or options.rule_for_floats):
         raise OptionError(
             "{} and {} make a column discrete while {}: pass {}",
             Option("state_names"),
             Option("discretise"),
-            Option("columns", "continuous"),
-            Option("columns", "mixed"),
+            "columns are continuous" if not options.is_kind_given else Option("columns", "continuous"),
+            Option("columns", "mixed") if options.is_kind_given else Option("score", "auto"),
         )
+    for name, kind in options.kinds.items():
+        taken = {"discrete": "categorical", "continuous": "numeric"}.get(options.columns, kind)
+        if kind != taken:
+            raise OptionError(
+                "{} was given with a score that takes {} columns only: pass {}, or leave it out",
+                Option("columns", {name: kind}),
+                taken,
+                Option("score", "auto"),
+            )

@@ -12,11 +12,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from credibn.data.column_kinds import decide_kinds, look_at_columns
+from credibn.data.column_notes import Note, column_notes, constant_note
 from credibn.data.dataset import Dataset
-from credibn.data.encoding import column_kinds, encode_column, fetch_dataset
-from credibn.data.options import check_options
+from credibn.data.encoding import encode_column, fetch_dataset
+from credibn.data.options import ColumnOptions, check_options
+from credibn.data.reading_record import ColumnKind, Reading
 from credibn.data.reduction import reduce_rows, resolve_missing
-from credibn.data.sources import open_source, workspace
+from credibn.data.sources import describe_source, open_source, workspace
 from credibn.errors import CredibnWarning, DataError, Option, OptionError, Phrase
 from credibn.options import ReadOptions, suggesting
 
@@ -27,8 +30,9 @@ __all__ = ["read_data"]
 def read_data(
     data: str | os.PathLike[str] | Any,
     *,
-    columns: str = "discrete",
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -46,13 +50,15 @@ def read_data(
         ignored), a pyarrow Table or RecordBatch, a NumPy array of two dimensions (columns ``X0, X1, ...``)
         or of records, a DuckDB relation, or an Ibis table, whose backend groups and counts the rows: only distinct
         rows leave it. A Dataset is returned as it is.
-    columns : {"discrete", "continuous", "mixed"}
-        ``"discrete"``: the values of each column are categories, also where they look like numbers.
-        ``"continuous"``: each column is a number. ``"mixed"``: columns of fractional numbers and those
-        listed in ``continuous`` are numbers, the others categories. In a text file a column is of
-        fractional numbers if all its values are numbers and some are not written as integers.
-    continuous : iterable of str, optional
-        Columns to read as numbers with ``columns="mixed"``.
+    columns : {"discrete", "continuous", "mixed"} or mapping of str to {"numeric", "categorical"}, optional
+        ``"discrete"``: the values of each column are categories, even if they look like numbers.
+        ``"continuous"``: each column is numeric. ``"mixed"``, the default: the content of a column decides.
+        Fractional numbers are numeric, and whole numbers with more than 20 different values; whole numbers with
+        fewer, text, booleans and dates are categories. A mapping says it for some columns.
+    drop : iterable of str, optional
+        Columns to leave out.
+    only : iterable of str, optional
+        The columns to use; all others are left out.
     state_names : mapping of str to list, optional
         The states of a column in order, also those that the data does not show. Without it the states are
         the values seen, in natural order (numbers by value, False before True, text by letter), or the
@@ -107,49 +113,68 @@ def read_data(
     return read_table(data, ReadOptions.of(locals()), stacklevel=4)
 
 
-def read_table(data: object, given: ReadOptions, stacklevel: int = 2) -> Dataset:
-    """Do what `read_data` does, with the options in their group."""
+def read_table(data: object, given: ReadOptions, takes: str = "mixed", stacklevel: int = 2) -> Dataset:
+    """Do what `read_data` does, with the options in their group; a score takes columns of this kind."""
     if isinstance(data, Dataset):
         return _unchanged(data, given)
-    dataset, notes = _read(data, given)
+    dataset, notes = _read(data, given, takes)
     for note in notes:
-        warnings.warn(note, CredibnWarning, stacklevel=stacklevel)
+        warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
     return dataset
 
 
-def _read(data: object, given: ReadOptions) -> tuple[Dataset, list[str]]:
+def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[Note]]:
     with workspace() as connection:
         source = open_source(data, connection)
-        options = check_options(source.names, source.is_text_file, given)
-        variables = [i for i, name in enumerate(source.names) if name != options.weights]
+        names = source.names
+        options = check_options(names, source.is_text_file, given, takes)
+        variables = [i for i, name in enumerate(names) if name != options.weights and name not in options.drop]
         if not variables:
-            raise DataError(f"the table has no column but the weights {options.weights!r}: give at least one variable")
-        weights = None if options.weights is None else source.names.index(options.weights)
+            raise DataError("no column is left to learn from: keep at least one besides the weights")
+        weights = None if options.weights is None else names.index(options.weights)
         reduce_rows(connection, source, variables, weights, options.missing_values)
-        with_missing, note = resolve_missing(connection, source.names, variables, options.missing)
-        notes = [note]
-        kinds = column_kinds(connection, source, options, variables)
+        missing = resolve_missing(connection, names, variables, options.missing)
+        contents = look_at_columns(connection, source, variables)
+        kinds = decide_kinds(names, contents, options)
+        notes: list[Note | None] = [missing.note]
         coded = []
         for i in variables:
-            column, note = encode_column(connection, source, options, i, kinds[i], i in with_missing)
+            column, note = encode_column(
+                connection, source, options, i, kinds[i], contents[i], keeps_missing=i in missing.columns
+            )
             coded.append(column)
             notes.append(note)
-        dataset = fetch_dataset(connection, [source.names[i] for i in variables], coded)
-    notes.append(_constant_note(dataset.constant_columns))
-    return dataset, [note for note in notes if note is not None]
+        notes += column_notes(kinds, contents, options)
+        notes.append(
+            constant_note(
+                [
+                    names[i]
+                    for i, column in zip(variables, coded, strict=True)
+                    if (contents[i].n_distinct if column.states is None else len(column.states)) == 1
+                ]
+            )
+        )
+        said = [note for note in notes if note is not None]
+        reading = Reading(
+            describe_source(data),
+            given.given(),
+            missing.n_rows,
+            missing.n_dropped,
+            tuple(kinds[i] if i in kinds else _left_out(name, options) for i, name in enumerate(names)),
+            tuple(map(str, said)),
+        )
+        return fetch_dataset(connection, [names[i] for i in variables], coded, reading), said
 
 
-def _constant_note(constant: tuple[str, ...]) -> str | None:
-    if not constant:
-        return None
-    listed = ", ".join(map(repr, constant[:10])) + (f" and {len(constant) - 10} more" if len(constant) > 10 else "")
-    if len(constant) == 1:
-        return f"column {listed} is constant: it stays in the data and takes no part in the search"
-    return f"columns {listed} are constant: they stay in the data and take no part in the search"
+def _left_out(name: str, options: ColumnOptions) -> ColumnKind:
+    return ColumnKind(name, "weights" if name == options.weights else "dropped", "as asked")
 
 
 def _unchanged(dataset: Dataset, given: ReadOptions) -> Dataset:
-    changed = [Option(name) for name in given.given() if name != "columns"]
+    kinds = given.columns if isinstance(given.columns, Mapping) else {}
+    known = dict(zip(dataset.names, dataset.is_discrete, strict=True))
+    is_same = all(known.get(name) is (kind == "categorical") for name, kind in kinds.items())
+    changed = [Option(name) for name in given.given() if name != "columns" or not is_same]
     if changed:
         listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
         raise OptionError(

@@ -7,6 +7,7 @@ table itself is scanned once and its rows never become Python objects.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from duckdb import DuckDBPyConnection as Connection
@@ -140,16 +141,26 @@ def _check_weights(connection: Connection, name: str) -> None:
         )
 
 
+@dataclass(frozen=True)
+class MissingValues:
+    """What became of them: rows of the table, rows that were dropped, and the columns that keep some."""
+
+    n_rows: int
+    n_dropped: int = 0
+    columns: frozenset[int] = frozenset()
+    note: str | None = None
+
+
 def resolve_missing(
     connection: Connection, names: Sequence[str], variables: Sequence[int], missing: str
-) -> tuple[frozenset[int], str | None]:
-    """Refuse, drop or keep missing values; return the columns that keep some, and a note on dropped rows."""
+) -> MissingValues:
+    """Refuse, drop or keep missing values."""
     # Not by FILTER, which copies every column of the table for each one that is counted.
     sums = ", ".join(f"sum(CASE WHEN c{i} IS NULL THEN n ELSE 0 END)" for i in variables)
     n_rows, *n_missing = (int(count) for count in _one_row(connection, f"SELECT sum(n), {sums} FROM {TABLE}"))
     affected = {i: count for i, count in zip(variables, n_missing, strict=True) if count}
     if not affected or missing == "state":
-        return frozenset(affected), None
+        return MissingValues(n_rows, columns=frozenset(affected))
     counts = ", ".join(f"{names[i]!r}: {count:,}" for i, count in list(affected.items())[:10])
     more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
     if missing == "error":
@@ -176,7 +187,8 @@ def resolve_missing(
             Option("missing", "drop"),
             Option("missing", "state"),
         )
-    return frozenset(), f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
+    note = f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
+    return MissingValues(n_rows, n_rows - n_left, note=note)
 
 
 def _one_row(connection: Connection, query: str) -> tuple[int, ...]:

@@ -163,6 +163,16 @@ def _n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def describe_source(data: object) -> str:
+    """Return what a table is, in words: the name of its file, without folders, or its type."""
+    if isinstance(data, str | os.PathLike):
+        return os.path.basename(os.fspath(data))
+    library, name = type(data).__module__.split(".")[0], type(data).__name__
+    known = {"numpy": "a NumPy array", "duckdb": "a DuckDB relation", "ibis": "an Ibis table"}
+    known |= {"_duckdb": "a DuckDB relation", "pyarrow": "an Arrow table"}
+    return known.get(library, f"a {library} {name}")
+
+
 def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
     """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):

@@ -39,9 +39,11 @@ def natural_order(labels: Sequence[Any]) -> list[Any]:
     return sorted(labels)
 
 
-def code_observed(connection: Connection, name: str, column: str, max_states: int, keeps_missing: bool) -> CodedColumn:
+def code_observed(
+    connection: Connection, name: str, column: str, max_states: int, keeps_missing: bool, as_numbers: Option | None
+) -> CodedColumn:
     """Return a column whose states are the values seen in the data."""
-    texts = _observed(connection, name, column, max_states)
+    texts = _observed(connection, name, column, max_states, as_numbers)
     states = natural_order(list(texts))
     sql = _code_of(column, [texts[state] for state in states], range(len(states)))
     return code_sql(name, sql, states, keeps_missing)
@@ -86,7 +88,9 @@ def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool)
     return CodedColumn(f"CAST({code} AS {integer})", labels)
 
 
-def _observed(connection: Connection, name: str, column: str, max_states: int) -> dict[Any, str]:
+def _observed(
+    connection: Connection, name: str, column: str, max_states: int, as_numbers: Option | None = None
+) -> dict[Any, str]:
     """Return each value seen in the column with its text in DuckDB."""
     seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
     rows = connection.execute(
@@ -95,27 +99,32 @@ def _observed(connection: Connection, name: str, column: str, max_states: int) -
     if len(rows) > max_states:
         counted = connection.execute(f"SELECT count(DISTINCT {column}) {seen}").fetchone()
         n_states = int(counted[0]) if counted else 0
-        check_number_of_states(name, n_states, [_label(value) for value, _ in rows[:3]], max_states)
+        check_number_of_states(name, n_states, [_label(value) for value, _ in rows[:3]], max_states, as_numbers)
     return {_label(value): text for value, text in rows}
 
 
-def check_number_of_states(name: str, n_states: int, examples: Sequence[object], max_states: int) -> None:
-    """Refuse a column with more values than a discrete score can use."""
+def check_number_of_states(
+    name: str, n_states: int, examples: Sequence[object], max_states: int, as_numbers: Option | None
+) -> None:
+    """Refuse a column with more values than a discrete score can use; an option may read them as numbers."""
     if n_states <= max_states:
         return
+    fix: Phrase = Phrase("leave the column out with {}", Option("drop", [name]))
+    if as_numbers is not None:
+        bins = Option("discretise", {name: "equal_frequency:4"})
+        fix = Phrase("pass {} to read numbers or {} for bins, {}", as_numbers, bins, fix)
     limit = (
         Phrase("or pass {} if each value is a category", Option("max_states", n_states))
         if n_states <= MAX_STATES
         else f"or merge values ({MAX_STATES:,} states are the most that fit)"
     )
     raise DataError(
-        "column {!r} has {:,} distinct values (such as {}), more than {}: put numbers into bins with {}, read them "
-        "as continuous for a Gaussian score, drop the column if it identifies rows, {}",
+        "column {!r} has {:,} different values (such as {}), more than {}: {}, {}",
         name,
         n_states,
         ", ".join(map(quoted, examples)),
         Option("max_states", max_states),
-        Option("discretise", {name: "equal_frequency:4"}),
+        fix,
         limit,
     )
 

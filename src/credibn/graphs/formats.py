@@ -1,8 +1,10 @@
 r"""Structures in the formats of other programs: Graphviz, GraphML, bnlearn's model strings, adjacency matrices.
 
 All take a networkx graph of names, with an edge from each parent to its child, or anything with a method
-`to_networkx` that returns one, such as a `CPDAG`. Edges with the attribute ``directed=False``, which a CPDAG has both
-ways, are drawn once and without an arrow.
+`to_networkx` that returns one, such as a `CPDAG`. An undirected edge goes both ways, with the attribute
+``directed=False``, as in a CPDAG or a threshold graph. Graphviz draws it once and without an arrow; GraphML has both
+ways and the attribute (readers refuse a file with edges of both kinds); an adjacency matrix has 1 both ways; a model
+string, which describes a network, is refused.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ def to_graphml(graph: Any) -> str:
     text = "\n".join(nx.generate_graphml(plain))
     forbidden = _NOT_XML.search(text)
     if forbidden is not None:
-        raise OptionError(f"a name or attribute has the character {forbidden[0]!r}, which XML cannot hold; rename it")
+        raise OptionError(
+            f"a name or attribute has the character {forbidden[0]!r}, which XML does not allow; rename it"
+        )
     return text
 
 
@@ -117,16 +121,19 @@ def model_string(graph: Any) -> str:
         text = str(node)
         if not text or text != text.strip() or any(mark in text for mark in "[]|:"):
             raise OptionError(
-                f"the name {text!r} is not allowed in a model string: rename it without blanks and [ ] | :"
+                f"the name {text!r} is not allowed in a model string: rename it without spaces and [ ] | :"
             )
     for parent, child, is_directed in structure.edges(data="directed", default=True):
         if not is_directed:
-            raise OptionError(f"{parent!r} -- {child!r} has no direction; a model string takes networks: give a member")
+            raise OptionError(
+                f"{parent!r} -- {child!r} has no direction, but a model string describes a network: give a "
+                "member of the class"
+            )
     try:
         order = list(nx.lexicographical_topological_sort(structure, key=rank.__getitem__))
     except nx.NetworkXUnfeasible:
         cycle = " -> ".join(repr(parent) for parent, _ in nx.find_cycle(structure))
-        raise OptionError(f"the edges form a directed cycle, {cycle}; drop or turn one of them") from None
+        raise OptionError(f"the edges form a directed cycle, {cycle}; drop or reverse one of them") from None
     parts, place = [], {node: position for position, node in enumerate(order)}
     for node in order:
         parents = sorted(structure.predecessors(node), key=place.__getitem__)
@@ -152,7 +159,7 @@ def parse_model_string(text: str) -> DiGraph:
     parents = dict[str, list[str]]()
     for node, above in _nodes(text):
         if not node or node in parents:
-            raise OptionError(f"the model string names the node {node!r}; give each node a name, and once")
+            raise OptionError(f"the model string has the node {node!r} empty or twice; name each node exactly once")
         parents[node] = above
     graph = nx.DiGraph()
     graph.add_nodes_from(parents)
@@ -161,7 +168,8 @@ def parse_model_string(text: str) -> DiGraph:
         for parent in above:
             if parent not in parents or parent in seen:
                 raise OptionError(
-                    f"{parent!r} is a parent of {node!r} in the model string; parents are other nodes of it, each once"
+                    f"{parent!r} is a parent of {node!r} in the model string; parents must be other nodes of "
+                    "the string, each listed once"
                 )
             seen.add(parent)
             graph.add_edge(parent, node)
@@ -172,7 +180,7 @@ def parse_model_string(text: str) -> DiGraph:
 
 
 def adjacency_matrix(graph: Any) -> DataFrame:
-    """Return a structure as a frame of 0 and 1: rows are parents, columns children.
+    """Return a structure as a frame of 0 and 1: rows are parents, columns children; undirected edges are 1 both ways.
 
     Examples
     --------

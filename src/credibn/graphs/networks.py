@@ -112,7 +112,7 @@ def parent_masks(edges: DiGraph | Iterable[object], names: Sequence[Hashable]) -
     cycle = find_cycle(parents)
     if cycle is not None:
         path = " -> ".join(repr(names[v]) for v in cycle)
-        raise OptionError(f"the edges form a directed cycle, {path}; a network has none: drop or turn one of them")
+        raise OptionError(f"the edges form a directed cycle, {path}; a network has none: drop or reverse one of them")
     return masks
 
 
@@ -140,7 +140,9 @@ def same_class(first: DiGraph, second: DiGraph) -> bool:
     names = tuple(first)
     missing = [node for node in names if node not in second] + [node for node in second if node not in first]
     if missing:
-        raise OptionError(f"the networks have different nodes: {missing[0]!r} is in one only; add it to the other")
+        raise OptionError(
+            f"the networks have different nodes: {missing[0]!r} is only in one of them; add it to the other"
+        )
     groups = _core.group_by_class(np.stack([parent_masks(graph, names) for graph in (first, second)]))
     return bool(groups[0] == groups[1])
 

@@ -1,7 +1,7 @@
 """From data to the credible set, in one call: read, score, search, collect.
 
-When a limit is reached during the search, the result holds what was found and says so. During scoring nothing exact
-can be said yet, so a time limit raises an error.
+When a limit is reached during the search, the result holds what was found and says so. When the time ends during
+scoring, nothing exact can be said yet: the result is the best network that a local search finds, without a bound.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Learning, collect, find, nothing_known, start, within_limits
+from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, within_limits
 from credibn.options import (
     Edges,
     Limits,
@@ -32,7 +32,7 @@ def learn(
     data: Any = None,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     ratio: float | None = None,
@@ -54,8 +54,9 @@ def learn(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -88,7 +89,8 @@ def learn(
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
         Whether to compute which share of the posterior probability of all networks the set holds, see
-        `exact_posterior`; by default where it takes well below a second. Unknown also where a limit is reached first.
+        `exact_posterior`, and the probabilities of edges over all networks; by default where it is predicted to take
+        at most ten seconds, about 19 variables. Unknown also where a limit is reached first.
     max_networks : int, optional
         Keep at most this many networks: whole classes from the best down while they fit.
     max_classes : int, optional
@@ -111,28 +113,30 @@ def learn(
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a
         `credibn.search.Tally`.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
     -------
     CredibleSet
-        `complete`, unless a limit was reached, `progress` said stop, or Ctrl-C or SIGTERM came during the search.
+        `complete`, unless a limit was reached, `progress` said stop, or Ctrl-C or SIGTERM came. If that was before
+        all parent sets were scored, it holds the best network of a local search, and `unexplored_bound` is infinite.
 
     Raises
     ------
     DataError, OptionError, FileFormatError, TooLargeError
         Also where ``posterior_share=True`` cannot be had, unless for too little memory after the search.
     TimeLimitError
-        When the time limit was reached before any network was found.
+        When the time limit was reached while the table was read, or before any network was found, which can happen with
+        scores that are given.
     KeyboardInterrupt
-        When interrupted before any network was found.
+        When interrupted then, or a second time.
 
     Warns
     -----
     CredibnWarning
-        When scores do not say for which epsilon they were pruned; when there is too little memory for the share that
-        ``posterior_share=True`` asks for.
+        When the time ended before all parent sets were scored; when scores do not say for which epsilon they were
+        pruned; when there is too little memory for the share that ``posterior_share=True`` asks for.
 
     Examples
     --------
@@ -165,13 +169,25 @@ def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
     limits, gap = call.limits, call.search.gap
     with call.run.releasing_store(), call.run.handling_interrupts():
+        first = None
         if gap is None:
             assert call.search.ratio is not None
-            first = find(call, call.source.table_for(0.0), 0.0, max_classes=1)
+            first = _optimum(call)
+            gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), first.optimal_score)
             if first.found.stopped:
-                raise nothing_known(call.run, "before the optimum was proven, which a ratio needs")
-            gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), -first.found.best_cost)
-        table = call.source.table_for(gap)
-        answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
+                return collect(call, first, first.rows, gap, call.run.reason, first.bound)
+        table = call.source.try_table_for(gap)
+        if table is None and first is not None:
+            return collect(call, first, first.rows, gap, call.run.reason, first.optimal_score)
+        if table is None:
+            answer = best_so_far(call)
+        else:
+            answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
         rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
         return collect(call, answer, rows, gap, reason, bound)
+
+
+def _optimum(call: Learning) -> Answer:
+    """Return the optimal networks, or the best one known where the run is stopped before."""
+    table = call.source.try_table_for(0.0)
+    return best_so_far(call) if table is None else find(call, table, 0.0, max_classes=1)

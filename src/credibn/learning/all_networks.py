@@ -1,4 +1,4 @@
-"""The posterior of all networks from data, and what a credible set needs of it: the total mass."""
+"""The posterior of all networks from data, and what a credible set needs of it: the total mass, and the edges."""
 
 import math
 import warnings
@@ -8,16 +8,16 @@ from os import PathLike
 from typing import Any
 
 from credibn._run import Run
-from credibn._run.memory import explaining_shortage
+from credibn._run.memory import explaining_shortage, usable_bytes
 from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Edges, Limits, Progress, ReadOptions, ScoreOptions, suggesting
-from credibn.posterior import Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
+from credibn.posterior import MOST_VARIABLES, Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
 
-_CHEAP_VARIABLES = 14
-"""Up to this many variables take some hundredths of a second."""
+SECONDS_BY_DEFAULT = 10.0
+"""What the sum over all networks may take, as predicted, where nobody asked for it."""
 _NEGLIGIBLE = 1e-6
 """Nats by which pruning may have changed the log of the sum."""
 
@@ -27,7 +27,7 @@ def exact_posterior(
     data: Any = None,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -40,8 +40,9 @@ def exact_posterior(
     n_threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -69,7 +70,7 @@ def exact_posterior(
         For scoring, as for `learn`.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
@@ -146,24 +147,38 @@ def _posterior(source: ScoreSource, marginals: bool, run: Run) -> Posterior:
     except KeyboardInterrupt:
         if run.reason == "time_limit":
             raise TimeLimitError(
-                "the time limit was reached during the sum over all networks, and a partial sum means nothing; raise "
+                "the time limit was reached during the sum over all networks, and a partial sum is useless; raise "
                 "{} or use fewer variables",
                 Option("time_limit"),
             ) from None
         if run.reason == "memory_limit":
             raise TooLargeError(
-                "the sum over all networks took more memory than it may; raise {} or use fewer variables",
+                "the sum over all networks exceeded the memory limit; raise {} or use fewer variables",
                 Option("memory_limit"),
             ) from None
         raise
 
 
-def _is_cheap(source: ScoreSource) -> bool:
-    return source.n_searched() <= _CHEAP_VARIABLES and source.is_cheap_to_score(epsilon_for_all(source.n_variables))
+def _marginals_allowed(source: ScoreSource, wanted: bool, run: Run) -> bool | None:
+    """Return whether the edges can be had too, or the sum alone; None where even that is predicted to take too much.
+
+    The prediction counts steps. It knows neither the machine nor the threads, so the same call gives the same answer.
+    """
+    n_searched = source.n_searched()
+    if n_searched > MOST_VARIABLES and not wanted:
+        return None
+    left, most_bytes = run.seconds_left(), usable_bytes() if run.max_bytes is None else run.max_bytes
+    most_seconds = min(math.inf if wanted else SECONDS_BY_DEFAULT, math.inf if left is None else left)
+    scoring = 0.0 if most_seconds == math.inf else source.seconds_to_score(epsilon_for_all(source.n_variables))
+    for marginals in (True, False):
+        needed = estimate_posterior(n_searched, marginals=marginals)
+        if needed.seconds + scoring <= most_seconds and needed.memory_bytes <= most_bytes:
+            return marginals
+    return False if wanted else None  # where it is wanted, the limits themselves say what is too much
 
 
-def find_log_total_mass(source: ScoreSource, wanted: bool | None, run: Run) -> float | None:
-    """Return the log of the sum of exp(score) over all networks, or None where it is not wanted or cannot be had.
+def sum_beside_search(source: ScoreSource, wanted: bool | None, run: Run) -> Posterior | None:
+    """Return the posterior of all networks, or None where it is not wanted or cannot be had.
 
     It comes after the search, so a limit of time or memory costs the share alone, never the networks found.
     """
@@ -171,9 +186,10 @@ def find_log_total_mass(source: ScoreSource, wanted: bool | None, run: Run) -> f
         return None
     try:
         with explaining_shortage():
-            if wanted is None and not _is_cheap(source):
+            marginals = _marginals_allowed(source, bool(wanted), run)
+            if marginals is None:
                 return None
-            found = _posterior(source, False, run)
+            found = _posterior(source, marginals, run)
     except (TimeLimitError, KeyboardInterrupt):
         return None
     except TooLargeError as error:
@@ -195,4 +211,4 @@ def find_log_total_mass(source: ScoreSource, wanted: bool | None, run: Run) -> f
             Option("epsilon", math.ceil(epsilon_for_all(source.n_variables))),
             Option("posterior_share"),
         )
-    return found.log_mass
+    return found

@@ -15,7 +15,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
 from credibn.learning.all_credible import started
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, collect, find, why_stopped
+from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, why_stopped
 from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
@@ -36,7 +36,7 @@ def k_best_networks(
     k: int = 100,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -53,8 +53,9 @@ def k_best_networks(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -74,13 +75,14 @@ def k_best_networks(
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, executor, checkpoint, progress
         As for `learn`.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
     -------
     CredibleSet
-        Its epsilon is the gap between the best and the last.
+        Its epsilon is the gap between the best and the last. If the time ends while parent sets are scored, it holds
+        what was found before for a smaller epsilon, or else the best network of a local search, as for `learn`.
 
     Warns
     -----
@@ -104,7 +106,7 @@ def k_best_classes(
     k: int = 100,
     *,
     scores: ScoreTable | str | PathLike[str] | None = None,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -121,8 +123,9 @@ def k_best_classes(
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -150,10 +153,10 @@ def find_k_best(call: Learning) -> CredibleSet:
     assert call.k_best is not None
     k, kind = call.k_best
     with call.run.releasing_store(), call.run.handling_interrupts():
-        answer, reason = _grow(call, kind, k)
+        answer, reason, gap = _grow(call, kind, k)
         rows, n_tied = _take(answer, kind, k)
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
-        bound = max(answer.bound, answer.optimal_score - call.source.largest_epsilon)
+        bound = max(answer.bound, answer.optimal_score - gap)
         return collect(
             call,
             answer,
@@ -166,29 +169,34 @@ def find_k_best(call: Learning) -> CredibleSet:
         )
 
 
-def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None]:
-    """Double epsilon until k are found, with all that tie with the last, or there are no more."""
-    epsilon = math.log(DEFAULT_BAYES_FACTOR)
+def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None, float]:
+    """Double epsilon until k are found, with all that tie with the last, or there are no more.
+
+    Returns what was found, why it is not all, and within which epsilon nothing is missing but what the search left out.
+    """
+    epsilon, answer = math.log(DEFAULT_BAYES_FACTOR), None
     while True:
         gap = min(epsilon, call.source.largest_epsilon)
         quota = {"max_networks": k} if kind == "networks" else {"max_classes": k}
-        table = call.source.table_for(gap)
+        table = call.source.try_table_for(gap)
+        if table is None:
+            return best_so_far(call) if answer is None else answer, call.run.reason, epsilon / 2
         answer = find(call, table, gap, **quota)
         if answer.found.stopped:
-            return answer, why_stopped(call, answer.found)
+            return answer, why_stopped(call, answer.found), gap
         count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes
         if count >= k:
             covered = answer.optimal_score - _score_of(answer.rows, kind, k) + tolerance_of(table) <= gap
             if covered or call.source.lists_everything(table, gap):
-                return answer, None
+                return answer, None, gap
             if gap >= call.source.largest_epsilon:  # more may tie with the last than the scores can tell
-                return answer, "score_table"
+                return answer, "score_table", gap
         elif answer.found.is_cut:
-            return answer, "memory_limit"
+            return answer, "memory_limit", gap
         elif call.source.lists_everything(table, gap):
-            return answer, None
+            return answer, None, gap
         elif gap >= call.source.largest_epsilon:
-            return answer, "score_table"
+            return answer, "score_table", gap
         epsilon *= 2
 
 

@@ -1,6 +1,7 @@
 """What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
 
 import math
+import warnings
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +14,8 @@ from credibn._base.version import version
 from credibn._run import Run
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_classes, best_networks, group
-from credibn.errors import Option, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.all_networks import find_log_total_mass
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.options import Checkpoint, Kind, as_json
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
@@ -26,6 +27,8 @@ from credibn.search import (
     check_engine_name,
     choose_engine,
     choose_unit,
+    exact_scores,
+    find_good_network,
     make_problem,
     run_search,
     tolerance_of,
@@ -153,10 +156,58 @@ def _search(
     if not math.isfinite(found.best_cost):
         if not found.stopped:
             raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
-        raise nothing_known(run, "before a network was found")
+        if run.reason in (None, "memory_limit"):
+            raise nothing_known(run, "before a network was found")
+        return _one_network(call, table, None, found.unexplored_bound)
+    if found.incumbent is not None and not len(found.choices):
+        return _one_network(call, table, found.incumbent, found.unexplored_bound)
     with run.timing("search"):
         found, rows = _in_rows(run, table, unit, found, scores)
     return Answer(table, unit, found.engine, found, rows)
+
+
+def best_so_far(call: Learning) -> Answer:
+    """Return the best network that can be found after the run was stopped while parent sets were scored."""
+    run = call.run
+    share = run.done.get("score", 0.0)
+    answer = _one_network(call, call.source.partial_table(), None, -math.inf)
+    fix = Phrase("raise {} or set {}", Option("time_limit"), Option("max_parents"))
+    if run.store is None:
+        fix = Phrase("{}; with {} a run can be resumed", fix, Option("checkpoint"))
+    elif share > 0:
+        fix = Phrase("start again to resume, or set {}", Option("max_parents"))
+    ended = "the time limit was reached" if run.reason == "time_limit" else "the run was stopped"
+    warnings.warn(
+        CredibnWarning(
+            "{} when {:.0%} of the scoring was done: the network returned is the best that a local search found, and "
+            "nothing is proven; {}",
+            ended,
+            share,
+            fix,
+        ),
+        stacklevel=4,
+    )
+    return answer
+
+
+def _one_network(call: Learning, table: ScoreTable, row: NDArray[np.uint32] | None, unexplored_bound: float) -> Answer:
+    """Return this network, or the best that a local search finds; none that costs less than the bound is missing."""
+    run = call.run
+    with run.timing("search"):
+        row = find_good_network(table, run) if row is None else row
+        if row is None:
+            raise nothing_known(run, "before a network was found")
+        scores = exact_scores(table, row[np.newaxis])
+        found = Found(
+            choices=row[np.newaxis],
+            costs=-scores,
+            sizes=np.zeros((1, 0), dtype=np.uint64),
+            best_cost=float(-scores[0]),
+            stopped=True,
+            unexplored_bound=min(unexplored_bound, float(-scores[0])),
+        )
+        rows = group(table, found.choices, scores, run.n_threads, run)
+    return Answer(table, "networks", "local_search", found, rows)
 
 
 def _in_rows(
@@ -235,9 +286,11 @@ def collect(
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be."""
     table = answer.table
-    log_total_mass = find_log_total_mass(call.source, call.search.posterior_share, call.run)
+    over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
+    if settings["score"] == "auto":
+        settings["score"] = scoring.get("score")
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
     call.run.settle(reason)
@@ -250,7 +303,8 @@ def collect(
         engine=answer.engine,
         stopped_because=reason,
         unexplored_bound=bound,
-        log_total_mass=log_total_mass,
+        log_total_mass=None if over_all is None else over_all.log_mass,
+        edges_over_all=None if over_all is None else over_all.edges,
         timings=call.run.timings(),
         settings=settings,
         provenance={

@@ -12,18 +12,30 @@ from typing import Any, Protocol
 
 from credibn._base.text import byte_text
 from credibn._run import Run
-from credibn.data import Dataset
 from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import ScoreTable, read_scores
+from credibn.scores.partial import PartialScoring
 from credibn.scores.problem import ScoringProblem
-from credibn.scores.scoring import count_allowed_sets, estimate_problem, make_problem, resolve_score, score_problem
+from credibn.scores.scoring import (
+    columns_taken,
+    count_allowed_sets,
+    estimate_problem,
+    make_problem,
+    stopped_while_scoring,
+    table_of,
+    try_score,
+)
 
-_MOST_COUNTED, _MOST_LOCAL_SCORES = 10**8, 10**4
-"""Rows of all sets together, and calls of a Python function, that take well below a second."""
+_SHARE_RESERVED = 0.1
+"""Of the time limit: if scoring does not end before, the rest is for finding the best network among small sets."""
+_GRACE = 0.5
+"""Seconds for the small sets, however late it is."""
+_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_CALL = 1e-8, 1e-6, 1e-4
+"""For a row of a set, a local score, and a call of a Python function; measured with one thread."""
 
 
 class ScoreSource(Protocol):
@@ -36,12 +48,20 @@ class ScoreSource(Protocol):
         """Return a table that lists every parent set of every network within epsilon of the optimum."""
         ...
 
+    def try_table_for(self, epsilon: float) -> ScoreTable | None:
+        """Return the same, or None where the run ends before: by the time limit, or because somebody stopped it."""
+        ...
+
+    def partial_table(self) -> ScoreTable:
+        """Return a table that lists some parent sets of each node, after the run was stopped."""
+        ...
+
     def n_searched(self) -> int:
         """Return how many variables may have edges."""
         ...
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        """Whether scoring for this epsilon takes well below a second."""
+    def seconds_to_score(self, epsilon: float) -> float:
+        """Predict what scoring for this epsilon takes with one thread, from the number of steps alone."""
         ...
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
@@ -102,11 +122,17 @@ class _FromTable:
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         return self._table
 
+    def try_table_for(self, epsilon: float) -> ScoreTable:
+        return self._table
+
+    def partial_table(self) -> ScoreTable:
+        return self._table
+
     def n_searched(self) -> int:
         return len(searched_nodes(self._table))
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
-        return True
+    def seconds_to_score(self, epsilon: float) -> float:
+        return 0.0
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         return self.largest_epsilon == math.inf and epsilon >= _span(table)
@@ -118,23 +144,45 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
-        columns = resolve_score(scoring.score, scoring.equivalent_sample_size).columns
+        columns = columns_taken(scoring.score, scoring.equivalent_sample_size)
         with run.timing("read"), reading_until(run.deadline):
-            dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(columns))
+            dataset = read_table(data, reading, columns)
         self._problem = make_problem(dataset, scoring, 0.0)
+        self._partial = PartialScoring(self._problem)
         self.n_variables = dataset.n_variables
 
     def n_searched(self) -> int:
         return self._problem.n_searched
 
-    def is_cheap_to_score(self, epsilon: float) -> bool:
+    def seconds_to_score(self, epsilon: float) -> float:
         needed = estimate_problem(self._within(epsilon))
         if needed.engine == "local":  # a Python function for each parent set
-            return needed.n_local_scores <= _MOST_LOCAL_SCORES
-        return needed.n_sets * needed.n_distinct <= _MOST_COUNTED
+            return needed.n_local_scores * _SECONDS_PER_CALL
+        return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
-        """Score, unless a table for this epsilon or a larger one is at hand."""
+        table = self._scored(epsilon, stage)
+        if table is None:
+            raise stopped_while_scoring(self._run)
+        return table
+
+    def try_table_for(self, epsilon: float) -> ScoreTable | None:
+        with self._run.reserving(_SHARE_RESERVED * (self._run.time_limit or 0.0)):
+            table = self._scored(epsilon, "score")
+        if table is None and self._run.reason == "memory_limit":
+            raise stopped_while_scoring(self._run)
+        return table
+
+    def partial_table(self) -> ScoreTable:
+        run, partial = self._run, self._partial
+        left = run.seconds_left() if run.reason == "time_limit" else None
+        with run.timing("score"):
+            estimate = estimate_problem(self._problem)
+            partial.deepen(run.aside(max(left or 0.0, _GRACE)), estimate.largest_parent_set)
+            return partial.table(self._prior, estimate, run)
+
+    def _scored(self, epsilon: float, stage: str) -> ScoreTable | None:
+        """Score, unless a table for this epsilon or a larger one is at hand; None if the run was stopped."""
         known = None if self._table is None else self._table.epsilon
         if self._table is not None and known is not None and known >= epsilon:
             return self._table
@@ -150,7 +198,12 @@ class _FromData:
                     Option("memory_limit"),
                     Option("max_parents"),
                 )
-            self._table = score_problem(problem, self._prior, estimate, self._run)
+            self._partial = PartialScoring(problem)
+            found = try_score(problem, estimate, self._run, finished=self._partial.finished)
+            if found is None:
+                return None
+            self._partial.finished.clear()
+            self._table = table_of(problem, self._prior, estimate, found)
         return self._table
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:

@@ -17,7 +17,7 @@ from credibn.errors import CredibnWarning, Option, OptionError
 from credibn.models.fitting import fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
-from credibn.scores.scoring import SCORES, resolve_score
+from credibn.scores.scoring import SCORES, columns_taken
 from credibn.scores.table import parent_positions
 
 
@@ -132,7 +132,7 @@ def _check_limits(share: object, max_classes: object) -> None:
 def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
     score = found.score_table.provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
-        read_options = {"columns": resolve_score(str(score), None).columns, **read_options}
+        read_options = {"columns": columns_taken(str(score)), **read_options}
     dataset = read_data(data, **read_options)
     if dataset.names != found.names:
         different = sorted({*dataset.names} ^ {*found.names})

@@ -106,6 +106,11 @@ class Posterior:
         """The decimals of a probability that `rounding_error` leaves certain, up to one unit of the last."""
         return math.floor(-math.log10(self.rounding_error)) if self.rounding_error else 15
 
+    @property
+    def edges(self) -> NDArray[np.float64] | None:
+        """The probability of each directed edge, shape (n, n), rows parents; None where only the sum was asked for."""
+        return None if self.parent_sets is None else self._rounded(self.parent_sets.edges)
+
     def edge_probabilities(self) -> DataFrame:
         """Return the probability of each directed edge as a frame: rows are parents, columns children."""
         return pair_frame(self.names, self._rounded(self._marginals().edges))
@@ -189,8 +194,8 @@ def posterior_of_scores(
     best = table.scores[table.offsets[:-1]]
     for node in np.flatnonzero(best - table.scores[table.offsets[1:] - 1] > _WIDEST_GAP)[:1].tolist():
         raise OptionError(
-            f"the scores of {table.names[node]!r} span more than {_WIDEST_GAP:g} nats, which the sum over networks "
-            "cannot hold; leave out the worst parent sets"
+            f"the scores of {table.names[node]!r} span more than {_WIDEST_GAP:g} nats, beyond the range of the sum "
+            "over networks; leave out the worst parent sets"
         )
     log_mass, probabilities, ancestors = 0.0, None, None
     if searched:

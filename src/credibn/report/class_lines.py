@@ -24,7 +24,8 @@ class ClassLine:
     gap: str
     bayes_factor: str
     size: str
-    weight: str
+    weight: str  # of the set
+    over_all: str | None  # of all networks, where that is known
     differences: str
     directed: tuple[tuple[int, int], ...]
     undirected: tuple[tuple[int, int], ...]
@@ -33,7 +34,8 @@ class ClassLine:
     def words(self) -> str:
         """The numbers in one line."""
         networks = f"{self.size} network{'' if self.size == '1' else 's'}"
-        return f"weight {self.weight}, {networks}, Bayes factor {self.bayes_factor}"
+        over_all = "" if self.over_all is None else f" ({self.over_all} of all networks)"
+        return f"{self.weight} of the set{over_all}, {networks}, Bayes factor {self.bayes_factor}"
 
 
 def best_classes(result: CredibleSet) -> list[ClassLine]:
@@ -41,41 +43,42 @@ def best_classes(result: CredibleSet) -> list[ClassLine]:
     lines, n_letters = list[ClassLine](), 0
     best: dict[frozenset[str], str] | None = None
     for found in result.classes()[:MOST_CLASSES]:
-        marks = _marks(found.cpdag)
+        marks = _marks(found.graph)
         best = marks if best is None else best
         differences = _differences(best, marks)
         n_letters += len(differences) + 10 * len(marks)
         if lines and n_letters > _MOST_LETTERS:
             break
-        lines.append(_line(found, result.optimal_score, differences))
+        lines.append(_line(found, result, differences))
     return lines
 
 
-def _line(found: CredibleClass, best_score: float, differences: str) -> ClassLine:
+def _line(found: CredibleClass, result: CredibleSet, differences: str) -> ClassLine:
     position = {name: at for at, name in enumerate(found.names)}
-    cpdag = found.cpdag
-    gap = max(0.0, best_score - found.score)
+    graph, held = found.graph, result.posterior_share
+    gap = max(0.0, result.optimal_score - found.score)
     return ClassLine(
         score=f"{found.score:,.6f}",
         gap=f"{gap:,.6f}",
         bayes_factor=f"{math.exp(gap):,.2f}" if gap < 12 else f"exp({gap:,.2f})",
         size=f"{found.size:,}",
         weight=share(found.weight),
+        over_all=None if held is None else share(found.weight * held),
         differences=differences,
-        directed=tuple((position[str(a)], position[str(b)]) for a, b in cpdag.directed),
-        undirected=tuple((position[str(a)], position[str(b)]) for a, b in cpdag.undirected),
+        directed=tuple((position[str(a)], position[str(b)]) for a, b in graph.directed),
+        undirected=tuple((position[str(a)], position[str(b)]) for a, b in graph.undirected),
     )
 
 
-def edges_text(cpdag: CPDAG) -> str:
+def edges_text(graph: CPDAG) -> str:
     """Return the edges of a class as text, such as "a → b, b — c"."""
-    return ", ".join(_marks(cpdag).values()) or "(none)"
+    return ", ".join(_marks(graph).values()) or "(none)"
 
 
-def _marks(cpdag: CPDAG) -> dict[frozenset[str], str]:
+def _marks(graph: CPDAG) -> dict[frozenset[str], str]:
     """Return the text of each edge, by the pair that it joins."""
-    marks = {frozenset((str(a), str(b))): f"{a} → {b}" for a, b in cpdag.directed}
-    return marks | {frozenset((str(a), str(b))): f"{a} — {b}" for a, b in cpdag.undirected}
+    marks = {frozenset((str(a), str(b))): f"{a} → {b}" for a, b in graph.directed}
+    return marks | {frozenset((str(a), str(b))): f"{a} — {b}" for a, b in graph.undirected}
 
 
 def _differences(best: dict[frozenset[str], str], marks: dict[frozenset[str], str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import math
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn._base.atomic import replacing
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
 
@@ -89,6 +91,19 @@ def edge_heat_map(result: CredibleSet) -> Figure:
     figure = blank_figure(side + 1, side)
     _draw_heat_map(result, figure.subplots())
     return figure
+
+
+def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure, all or nothing, in the format that the ending of the file says: .png, .svg or .pdf."""
+    ending = os.path.splitext(path)[1][1:].lower()
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
+    with quiet_matplotlib(), io.BytesIO() as drawn:
+        import matplotlib
+
+        with matplotlib.rc_context({"svg.hashsalt": "credibn"}):
+            figure.savefig(drawn, format=ending, dpi=150, metadata=metadata)
+        with replacing(path) as sink:
+            sink.write(drawn.getvalue())
 
 
 def figure_svg(make: Callable[[_Shown], Figure], result: _Shown, prefix: str, label: str) -> str:
@@ -224,7 +239,7 @@ def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
     colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
     image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label="Probability of the edge", shrink=0.8)
+    axes.figure.colorbar(image, ax=axes, label="Probability of the edge, within the set", shrink=0.8)
     axes.set_xlabel("Child")
     axes.set_ylabel("Parent")
     if n <= _MOST_LABELS:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from credibn._base.text import plural
 from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
+from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.figures import figure_svg, gap_curve, networks_within
@@ -21,7 +22,13 @@ from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
-from credibn.report.wording import bayes_factor_sentences, certain_sentences, learning_headline
+from credibn.report.wording import (
+    bayes_factor_sentences,
+    certain_sentences,
+    in_python_and_shell,
+    learning_headline,
+    share_headline,
+)
 
 _PAIRS_SHOWN = 500
 _PAIRS_DRAWN = 400
@@ -84,7 +91,9 @@ def write_learning_page(
         "learning_page.html.j2",
         path,
         scripts=_SCRIPTS,
-        headline=learning_headline(result),
+        headline=share_headline(result),
+        caution=None if result.caution is None else result.caution.worded(in_python_and_shell),
+        fit=learning_headline(result),
         shortened=None if among is None else shortened_sentences(result, averaged),
         agreement=("" if among is None else f"Among {among}: ") + agreement_sentence(averaged, pairs),
         tiles=_tiles(result, pairs, among or "every network"),
@@ -96,10 +105,13 @@ def write_learning_page(
         within=within,
         heat_map=_heat_map(result, pairs),
         pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
-        omitted=_omitted(len(pairs), among or "the networks"),
+        omitted=_omitted(result, len(pairs), among or "the networks"),
         n_classes=result.n_classes,
         classes=classes,
-        best_edges=edges_text(result.classes()[0].cpdag) if classes else "",
+        best_edges=edges_text(result.classes()[0].graph) if classes else "",
+        has_whole_classes=result.grouping == "whole classes",
+        has_share=result.posterior_share is not None,
+        has_edges_over_all=result.edges_over_all is not None,
         v_structures=v_structures,
         n_more_v_structures=n_more_v_structures,
         parent_sets=_parent_sets(averaged),
@@ -114,14 +126,14 @@ def write_learning_page(
 def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str, str]]:
     """Return the headline numbers, with what they count."""
     shared = [pair for pair in pairs if pair.is_in_all]
+    held = "unknown" if result.posterior_share is None else share(result.posterior_share)
     tiles = [
+        (held, "of the posterior probability of all networks"),
         (_short(result.n_networks), "networks found"),
         (f"{result.n_classes:,}", "equivalence classes"),
         (f"{len(shared):,}", f"edges in {among}"),
         (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
     ]
-    if result.posterior_share is not None:
-        tiles.append((share(result.posterior_share), "of the posterior probability"))
     return [*tiles, ("yes" if result.complete else "no", "complete")]
 
 
@@ -144,7 +156,13 @@ def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> 
                 "joined": round(pair.joined, 6),
                 "forward": round(pair.forward, 6),
                 "backward": round(pair.backward, 6),
-                "words": [share(value) for value in (pair.joined, pair.forward, pair.backward)],
+                "direction": pair.direction,
+                "words": {
+                    "joined": share(pair.joined),
+                    "forward": share(pair.forward),
+                    "backward": share(pair.backward),
+                    "over_all": None if pair.over_all is None else share(pair.over_all[0]),
+                },
             }
             for pair in listed
         ],
@@ -173,7 +191,7 @@ class _HeatMap:
 
 def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
     values: dict[tuple[int, int], float] = {}
-    for pair in pairs:
+    for pair in (pair for pair in pairs if pair.joined):
         values[pair.first, pair.second] = pair.forward
         values[pair.second, pair.first] = pair.backward
     joined = sorted({v for pair in values for v in pair})
@@ -190,14 +208,17 @@ def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
 
 def _pair_line(names: tuple[str, ...], pair: Pair) -> tuple[str, str, list[tuple[str, str]]]:
     """Return the names, and each probability as a number to sort by and as text."""
-    numbers = (pair.joined, pair.forward, pair.backward, pair.reversible)
+    numbers = (pair.joined, pair.forward, pair.backward, pair.reversible, *(pair.over_all or ()))
     return names[pair.first], names[pair.second], [(f"{number:.6f}", share(number)) for number in numbers]
 
 
-def _omitted(n_pairs: int, among: str) -> str:
+def _omitted(result: CredibleSet, n_pairs: int, among: str) -> str:
     n_more = n_pairs - _PAIRS_SHOWN
     if n_more <= 0:
-        return f"Pairs that are not listed are joined in none of {among}."
+        rare = (
+            "" if result.edges_over_all is None else f", and over all networks with less than {share(LEAST_OVER_ALL)}"
+        )
+        return f"Pairs that are not listed are joined in none of {among}{rare}."
     return f"{plural(n_more, 'more pair')} with less weight {'is' if n_more == 1 else 'are'} not listed."
 
 

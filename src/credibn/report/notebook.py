@@ -26,29 +26,31 @@ _STATES_SHOWN = 6
 
 def credible_set_html(found: CredibleSet) -> str:
     """Return what was found, in sentences, and the best classes."""
-    shown = found.classes()[:_CLASSES_SHOWN]
+    held = found.posterior_share
+    header = ["score", "gap", "networks", "of the set", *([] if held is None else ["of all networks"])]
     rows = [
         [
             f"{one.score:,.6f}",
             f"{max(0.0, found.optimal_score - one.score):,.6f}",
             f"{one.size:,}",
             f"{100 * one.weight:.2f} %",
-            _listed(one.cpdag.edges_as_text),
+            *([] if held is None else [f"{100 * one.weight * held:.2f} %"]),
+            _listed(one.graph.edges_as_text),
         ]
-        for one in shown
+        for one in found.classes()[:_CLASSES_SHOWN]
     ]
     n_more = found.n_classes - len(rows)
     return _block(
         *(_paragraph(line) for line in found.summary().splitlines()),
-        _table(["score", "gap", "networks", "weight", "edges of the class"], rows, numbers=range(4)) if rows else "",
+        _table([*header, "edges of the class"], rows, numbers=range(len(header))) if rows else "",
         _paragraph(f"and {n_more:,} more") if n_more else "",
     )
 
 
 def class_html(one: CredibleClass) -> str:
-    """Return the numbers of a class, and its CPDAG."""
+    """Return the numbers of a class, and its graph."""
     facts = [[f"{one.size:,}", f"{one.score:,.6f}", f"{100 * one.weight:.2f} %"]]
-    return _block(_table(["networks", "score", "weight"], facts, numbers=range(3)), cpdag_html(one.cpdag))
+    return _block(_table(["networks", "score", "of the set"], facts, numbers=range(3)), cpdag_html(one.graph))
 
 
 def cpdag_html(cpdag: CPDAG) -> str:

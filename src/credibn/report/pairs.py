@@ -4,12 +4,15 @@ Rounding can leave a sum of weights just below 1. Whether an edge is in *all* ne
 the networks of a class have the same skeleton, so one member of each class is enough.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from credibn._base.text import plural
-from credibn.credible import CredibleSet
+from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
+from credibn.credible.averages import LEAST_OVER_ALL
+from credibn.credible.consensus import direction_of
 from credibn.scores.table import parent_positions
 
 
@@ -22,8 +25,15 @@ class Pair:
     joined: float
     forward: float  # first -> second
     backward: float
-    reversible: float  # the part of `joined` in which members of a class differ on the direction
+    reversible: float  # the part of `joined` in which networks of a class differ on the direction
+    direction: int  # 1 where it is decided as first -> second, -1 as second -> first, 0 where it is open
     is_in_all: bool  # every network of the set joins them
+    over_all: tuple[float, float, float] | None  # joined, forward and backward over all networks, in the set or not
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Both variables."""
+        return self.first, self.second
 
     @property
     def has_one_direction(self) -> bool:
@@ -32,12 +42,12 @@ class Pair:
 
 
 def pairs_of(result: CredibleSet) -> list[Pair]:
-    """Return each pair that some network joins, the most probable first."""
-    counts = _count_structures(result)
-    if not counts:
+    """Return each pair that some network joins, the most probable first; then those joined outside the set alone."""
+    if not len(result.structures):
         return []
-    averages = result.averages()
-    edges, reversible = averages.parent_sets.edges, averages.reversible
+    counts, averages = _count_structures(result), result.averages()
+    edges, reversible, compelled = averages.parent_sets.edges, averages.reversible, averages.compelled
+    over_all = _over_all(result)
     pairs = []
     for (a, b), count in counts.items():
         forward, backward = float(edges[a, b]), float(edges[b, a])
@@ -45,8 +55,27 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
         if is_in_all:
             joined = 1.0
             forward, backward = (1.0 if backward == 0 else forward), (1.0 if forward == 0 else backward)
-        pairs.append(Pair(a, b, joined, forward, backward, min(joined, float(reversible[a, b])), is_in_all))
-    return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
+        way = direction_of(joined, float(compelled[a, b]), float(compelled[b, a]), DIRECTION_THRESHOLD)
+        open_part = min(joined, float(reversible[a, b]))
+        pairs.append(Pair(a, b, joined, forward, backward, open_part, way, is_in_all, over_all.get((a, b))))
+    for (a, b), numbers in over_all.items():
+        if (a, b) not in counts and numbers[0] >= LEAST_OVER_ALL:
+            pairs.append(Pair(a, b, 0.0, 0.0, 0.0, 0.0, 0, False, numbers))
+    return sorted(pairs, key=_order)
+
+
+def _order(pair: Pair) -> tuple[float, float, int, int]:
+    return -round(pair.joined, 12), 0.0 if pair.joined else -round((pair.over_all or (0.0,))[0], 12), *pair.ends
+
+
+def _over_all(result: CredibleSet) -> dict[tuple[int, int], tuple[float, float, float]]:
+    """Return for each pair how probable it is over all networks that it is joined, forward and backward."""
+    if result.edges_over_all is None:
+        return {}
+    edges = result.edges_over_all
+    pairs = itertools.combinations(range(len(result.names)), 2)
+    ways = ((pair, float(edges[pair]), float(edges[pair[::-1]])) for pair in pairs)
+    return {pair: (min(1.0, forward + backward), forward, backward) for pair, forward, backward in ways}
 
 
 def _count_structures(result: CredibleSet) -> dict[tuple[int, int], int]:

@@ -93,7 +93,7 @@ def check_same_data(dataset: Dataset, table: ScoreTable) -> None:
     fingerprint = table.provenance.get("data_fingerprint") or dataset.fingerprint
     if dataset.names != table.names or fingerprint != dataset.fingerprint:
         raise OptionError(
-            "the score table belongs to other data than the data set given with it (names or fingerprint "
+            "the score table does not belong to the data set given with it (names or fingerprint "
             "differ); score this data set, or give the one that was scored"
         )
 

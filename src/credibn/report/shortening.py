@@ -39,7 +39,11 @@ def averaged_part(
 
 
 def _first(result: CredibleSet, count: int) -> CredibleSet:
-    return replace(result, structures=result.structures.first(count))
+    """Return the best structures as a set of which the others are missing, perhaps of the same class."""
+    missing, found = float(result.structures.scores[count]), result.structures.first(count)
+    bound = missing if result.unexplored_bound is None else max(missing, result.unexplored_bound)
+    reason = result.stopped_because or "time_limit"
+    return replace(result, structures=found, complete=False, stopped_because=reason, unexplored_bound=bound)
 
 
 def part_named(part: CredibleSet) -> str:

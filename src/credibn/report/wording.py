@@ -8,6 +8,7 @@ import math
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
+from credibn.errors import Option
 from credibn.report.sections import surviving_candidates, within
 from credibn.scores import ScoreTable
 
@@ -32,10 +33,23 @@ def learning_headline(result: CredibleSet) -> str:
         were = "was" if is_single else "were"
         return f"{found} {were} found before the search ended early ({reason}): better ones may exist."
     if result.n_requested is not None:
-        return f"{found} {'is' if is_single else 'are'} the best, proven: the last is {reach} of the first."
+        return f"{found} {'is' if is_single else 'are'} proven to be the best: the last is {reach} of the first."
     if is_single:
         return f"1 network fits these data best: no other{_among(result)} comes {reach} of it."
     return f"{found} fit these data about as well as the best: no other{_among(result)} comes {reach} of it."
+
+
+def share_headline(result: CredibleSet) -> str:
+    """Say first how much of the posterior the networks hold: all percentages that follow are within them."""
+    found = f"{plural(result.n_networks, 'network')} in {plural(result.n_classes, 'class')}"
+    return result.share_of(f"{found} {'holds' if result.n_networks == 1 else 'hold'}")
+
+
+def in_python_and_shell(option: Option) -> str:
+    """Return an option as Python and as the command line take it: a page does not know its reader."""
+    flag = f"--{option.name.replace('_', '-')}"
+    valued = flag if option.value is ... or option.value is True else f"{flag} {option.value}"
+    return f"{option} ({valued})"
 
 
 def scoring_headline(dataset: Dataset, table: ScoreTable) -> str:
@@ -64,19 +78,19 @@ def bayes_factor_sentences(result: CredibleSet) -> list[str]:
     score = result.score_table.provenance.get("score")
     if score not in _PROBABILITY_SCORES:
         named = f"The score ({score})" if score else "The score"
-        sentences.append(f"{named} stands in for the log of that probability.")
+        sentences.append(f"{named} approximates the log of that probability.")
     sentences.append(
-        "On a common scale, a factor below 3 is hardly worth a mention, 3 to 20 is positive evidence, 20 to 150 "
-        "strong and above 150 very strong (Kass and Raftery 1995)."
+        "On a common scale, a factor below 3 is not worth more than a bare mention, 3 to 20 is positive evidence, "
+        "20 to 150 strong and above 150 very strong (Kass and Raftery 1995)."
     )
     return sentences
 
 
 def certain_sentences(result: CredibleSet) -> list[str]:
     """Return what is guaranteed, as sentences."""
-    proven = "proven to be the best there is" if result.is_optimum_proven else "not proven to be the best there is"
+    proven = "proven to be optimal" if result.is_optimum_proven else "not proven to be optimal"
     sentences = [
-        f"The best score known is {result.optimal_score:,.6f}, {proven}.",
+        f"The best score found is {result.optimal_score:,.6f}; it is {proven}.",
         f"{'The list is complete.' if result.complete else 'The list is not complete.'} {result.guarantee}",
     ]
     table = result.score_table

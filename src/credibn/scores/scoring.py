@@ -43,7 +43,7 @@ from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Scored, ScoringProblem
+from credibn.scores.problem import Candidates, Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 from credibn.scores.table import ScoreTable
 from credibn.scores.tasks import core_arguments, score_in_tasks
@@ -59,7 +59,7 @@ _MOST_VARIABLES = 255
 def score_parent_sets(
     data: Any,
     *,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     equivalent_sample_size: float | None = None,
@@ -72,8 +72,9 @@ def score_parent_sets(
     n_threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -88,8 +89,10 @@ def score_parent_sets(
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
         See `read_data`.
     score : str or score object
-        One of "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both);
-        or an object with the members of `SetScore` or `LocalScore`.
+        One of "bic", "bdeu", "aic" (categorical), "gaussian-bic", "bge" (continuous), "conditional-gaussian-bic"
+        (both); or an object with the members of `SetScore` or `LocalScore`. By default "auto": the content of each
+        column says whether it is categorical or numeric, see `read_data`, and the score is "bic",
+        "gaussian-bic" or "conditional-gaussian-bic" accordingly.
     bayes_factor, epsilon : float, optional
         How much worse than the best a network may score: epsilon = ln(bayes_factor). By default a factor of 20.
     equivalent_sample_size : float, optional
@@ -109,7 +112,7 @@ def score_parent_sets(
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
-    columns, continuous, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
         How the table is read, see `read_data`; by default the columns are what the score takes.
 
     Returns
@@ -143,7 +146,13 @@ def score_problem(
     problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
 ) -> ScoreTable:
     """Return the table of all candidates; `prior` is the one that the problem was made with."""
-    found = _score(problem, estimate, run)
+    return table_of(problem, prior, estimate, _score(problem, estimate, run))
+
+
+def table_of(
+    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", found: Scored
+) -> ScoreTable:
+    """Return what an engine found as a table over all columns."""
     nodes, scores, masks = problem.widen(found.candidates)
     provenance = _provenance(problem, prior, estimate) | {"tolerance": found.tolerance}
     return ScoreTable.from_arrays(problem.data.names, nodes, scores, masks, provenance)
@@ -188,7 +197,7 @@ class ScoringEstimate:
 def estimate_scoring(
     data: Any,
     *,
-    score: str | SetScore | LocalScore = "bic",
+    score: str | SetScore | LocalScore = "auto",
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     equivalent_sample_size: float | None = None,
@@ -198,8 +207,9 @@ def estimate_scoring(
     max_parents: int | Mapping[str, int] | None = None,
     prior: StructurePrior | None = None,
     engine: str = "auto",
-    columns: str | None = None,
-    continuous: Iterable[str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -230,8 +240,8 @@ def count_allowed_sets(problem: ScoringProblem) -> int:
 
 def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS) -> ScoringProblem:
     """Read the data, and resolve the options of scoring against its columns."""
-    scorer = resolve_score(scoring.score, scoring.equivalent_sample_size)
-    dataset = read_table(data, reading if isinstance(data, Dataset) else reading.for_columns(scorer.columns))
+    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size))
+    scorer = resolve_score(score_for(scoring.score, dataset), scoring.equivalent_sample_size)
     constraints = resolve_constraints(
         dataset.names,
         forbidden_edges=scoring.forbidden_edges,
@@ -243,15 +253,30 @@ def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: Read
     return ScoringProblem(dataset, scorer, epsilon, constraints, resolve_prior(scoring.prior, dataset.names))
 
 
+def columns_taken(score: str | SetScore | LocalScore, equivalent_sample_size: float | None = None) -> str:
+    """Return the kind of columns that a score takes; "auto" takes any."""
+    return "mixed" if score == "auto" else resolve_score(score, equivalent_sample_size).columns
+
+
+def score_for(score: str | SetScore | LocalScore, dataset: Dataset) -> str | SetScore | LocalScore:
+    """Return the score that is used for a table: "auto" is the BIC for the kinds of its columns."""
+    if score != "auto":
+        return score
+    if all(dataset.is_discrete):
+        return "bic"
+    return "conditional-gaussian-bic" if any(dataset.is_discrete) else "gaussian-bic"
+
+
 def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
     """Return the score object that a name, or an object, and the equivalent sample size stand for."""
     if score == "bdeu":
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
         raise OptionError(
-            "{} was given with score {!r}; only 'bdeu' takes it",
+            "{} was given with score {!r}; only {} takes it",
             Option("equivalent_sample_size", equivalent_sample_size),
             score,
+            Option("score", "bdeu"),
         )
     if isinstance(score, str):
         named: dict[str, SetScore] = {
@@ -350,6 +375,20 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
 
 def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
     """Return the candidates, or raise the error that says why the run was stopped."""
+    found = try_score(problem, estimate, run, rules)
+    if found is None:
+        raise stopped_while_scoring(run)
+    return found
+
+
+def try_score(
+    problem: ScoringProblem,
+    estimate: ScoringEstimate,
+    run: Run,
+    rules: Sequence[str] = RULES,
+    finished: list[Candidates] | None = None,
+) -> Scored | None:
+    """Return the candidates, or None where the run was stopped; `finished` takes those of the tasks that are done."""
     most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
     if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
         raise TooLargeError(
@@ -366,25 +405,28 @@ def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: 
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
     try:
-        found = score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance)
+        return score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance, finished)
     except ValueError as error:
         _refuse_infinite(problem, error)
-    if found is not None:
-        return found
+
+
+def stopped_while_scoring(run: Run) -> BaseException:
+    """Return the error for a run that ended before all parent sets were scored."""
     if run.reason == "time_limit":
-        raise TimeLimitError(
-            "the time limit was reached while parent sets were scored, so nothing exact can be said; raise {}, lower "
-            "{} or {}, or set {}",
+        return TimeLimitError(
+            "the time limit was reached when {:.0%} of the scoring was done, and nothing exact can be said before the "
+            "end; raise {}, lower {} or {}, or set {}",
+            run.done.get("score", 0.0),
             *map(Option, ("time_limit", "bayes_factor", "epsilon", "max_parents")),
         )
     if run.reason == "memory_limit":
         fix = limit_and_fix() if run.max_bytes is None else Phrase("raise {}", Option("memory_limit"))
-        raise TooLargeError(
+        return TooLargeError(
             "scoring took most of the memory that it may: {}, or lower {} or {}, or set {}",
             fix,
             *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )
-    raise KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
+    return KeyboardInterrupt("scoring was stopped; a partial list of candidates would not be exact")
 
 
 def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate: ScoringEstimate) -> dict[str, object]:

@@ -25,8 +25,8 @@ from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
 _MOST_TASKS = 100
 """About how many: no task is more than a few percent of the work, and what each repeats stays small."""
-_LEAST_COUNTED = 1 << 20
-"""Rows of all sets of a task together: some milliseconds, so that handing out tasks costs little."""
+_LEAST_COUNTED = 1 << 25
+"""Rows of all sets of a task together: about a tenth of a second, so that what each repeats costs little."""
 _JOINING = 0.05
 """The share of putting results together, in the progress that is shown."""
 
@@ -52,12 +52,22 @@ def core_arguments(problem: ScoringProblem) -> dict[str, Any]:
 
 
 def score_in_tasks(
-    problem: ScoringProblem, engine: str, run: Run, rules: Sequence[str], tolerance: float | None
+    problem: ScoringProblem,
+    engine: str,
+    run: Run,
+    rules: Sequence[str],
+    tolerance: float | None,
+    finished: list[Candidates] | None = None,
 ) -> Scored | None:
-    """Return the candidates; None if the run was stopped, whose reason says why."""
+    """Return the candidates; None if the run was stopped, whose reason says why.
+
+    `finished` takes the candidates of each task that is done, before rule 1 is applied to all of them: something to go
+    on where the run is stopped. The engines that count sets first have none.
+    """
 
     def do(work: Work, common: Any, tasks: Sequence[Any]) -> list[Arrays]:
-        done = run.do(
+        found: dict[int, Arrays] = {}
+        for index, arrays in run.do(
             "score",
             _cache_key(problem, engine, rules),
             work,
@@ -66,8 +76,10 @@ def score_in_tasks(
             lambda fraction: run("score", (1 - _JOINING) * fraction),
             # A score of the user's may not be safe in threads.
             one_at_a_time=not isinstance(problem.score, DiscreteScore),
-        )
-        found = dict(done)
+        ):
+            found[index] = arrays
+            if finished is not None and "nodes" in arrays:
+                finished.append(_unpacked(arrays))
         return [found[index] for index in range(len(tasks))]
 
     def should_join(fraction: float) -> bool:
@@ -95,6 +107,12 @@ def score_in_tasks(
         return None if joined is None else Scored(joined, tolerance)
     except Stopped:
         return None
+
+
+def exact_candidates(problem: ScoringProblem, found: Candidates, run: Run, stage: str) -> Candidates | None:
+    """Return candidates of a categorical score with their exact costs, those left out that another one dominates."""
+    core = _core.DiscreteProblem(**core_arguments(problem), rules=[])
+    return core.join_descent(*found, run.n_threads, lambda fraction: run(stage, fraction))
 
 
 class _Discrete:

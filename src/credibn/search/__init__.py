@@ -2,6 +2,7 @@
 
 from credibn._run.tally import Tally, Unit
 from credibn.search.engines import ENGINES, check_engine_name, choose_engine, run_search
+from credibn.search.first_network import find_good_network
 from credibn.search.problem import (
     Engine,
     EngineEstimate,
@@ -25,6 +26,7 @@ __all__ = [
     "choose_engine",
     "choose_unit",
     "exact_scores",
+    "find_good_network",
     "make_problem",
     "run_search",
     "tolerance_of",

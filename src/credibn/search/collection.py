@@ -83,7 +83,7 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
     """Add the best network known where the search was stopped before it was recorded.
 
     It need not be credible. Then the member that stands for its class may use a parent set that is no candidate, and it
-    is left out: its cost is known all the same.
+    is no row: see `Found.incumbent`.
     """
     row = collection.incumbent()
     if row is None:
@@ -100,7 +100,7 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
     candidates = [problem.masks[start:stop] for start, stop in itertools.pairwise(problem.offsets.tolist())]
     places = [np.flatnonzero((of_node == mask).all(axis=1)) for of_node, mask in zip(candidates, masks[0], strict=True)]
     if not all(len(place) for place in places):
-        return replace(found, best_cost=min(found.best_cost, cost))
+        return replace(found, best_cost=min(found.best_cost, cost), incumbent=row)
     return replace(
         found,
         choices=np.concatenate([np.array(places, dtype=np.uint32).T, found.choices]),

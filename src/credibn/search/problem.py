@@ -124,6 +124,9 @@ class Found:
     class_left_out : float
         The least cost of a network that was left out because a member of its class uses a set that is no candidate;
         infinite if there is none. Where scores are equivalent, no such class is credible.
+    incumbent : ndarray of uint32, shape (n,), optional
+        The choices of the cheapest network known, where it is none of the rows: it need not be credible, and the member
+        that stands for its class may use a parent set that is no candidate.
     """
 
     choices: NDArray[np.uint32]
@@ -136,6 +139,7 @@ class Found:
     statistics: Mapping[str, object] = field(default_factory=dict)
     engine: str = ""
     class_left_out: float = math.inf
+    incumbent: NDArray[np.uint32] | None = None
 
 
 @dataclass(frozen=True)

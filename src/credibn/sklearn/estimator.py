@@ -33,7 +33,7 @@ from credibn.learning import learn
 from credibn.models import average_models
 from credibn.options import ReadOptions, suggesting
 from credibn.scores import LocalScore, SetScore
-from credibn.scores.scoring import resolve_score
+from credibn.scores.scoring import columns_taken
 from credibn.sklearn.inputs import as_array, checked_counts, checked_target, name_of, unused
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     Parameters
     ----------
     score : str or score object
-        "bic", "bdeu", "aic" (categories), "gaussian-bic", "bge" (numbers), "conditional-gaussian-bic" (both), or an
-        object: see `credibn.score_parent_sets`. It is read with ``get_params()["score"]``: the attribute `score` is
-        the method.
+        "auto" (by default: the BIC for the kinds of the columns), "bic", "bdeu", "aic" (categorical), "gaussian-bic",
+        "bge" (continuous), "conditional-gaussian-bic" (both), or an object: see
+        `credibn.score_parent_sets`. It is read with ``get_params()["score"]``: the attribute `score` is the method.
     bayes_factor : float
         How much better than a network the best may be, for the network to be credible.
     equivalent_sample_size : float
@@ -100,8 +100,8 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     show_progress : bool
         Whether to show a progress bar, in a terminal or a notebook.
     read_options : mapping, optional
-        More options of `credibn.read_data`, such as ``{"missing": "drop"}``: columns, continuous, missing,
-        missing_values, discretise, max_states.
+        More options of `credibn.read_data`, such as ``{"missing": "drop"}``: columns, drop, only,
+        missing, missing_values, discretise, max_states.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     @partial(suggesting, instead={"temporal_order": "it is called tiers, as in learn"})
     def __init__(
         self,
-        score: str | SetScore | LocalScore = "bic",
+        score: str | SetScore | LocalScore = "auto",
         bayes_factor: float = 20,
         equivalent_sample_size: float = 1.0,
         max_parents: int | Mapping[str, int] | None = None,
@@ -349,7 +349,7 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _columns(self) -> str:
         """Return what the score takes: "discrete", "continuous" or "mixed" columns."""
-        return resolve_score(vars(self)["score"], None).columns
+        return columns_taken(vars(self)["score"])
 
     def _features(self, X: Any, is_fit: bool = False) -> DataFrame:
         """Return X as a frame with the variables' names; refuse other columns than those of `fit`."""
@@ -384,9 +384,9 @@ class CredibleNetworks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             counts = checked_counts(sample_weight, len(frame))
             weights = unused("sample_weight", list(frame.columns))
             frame = frame.assign(**{weights: counts})[counts > 0]
-        options = ReadOptions(**{"columns": self._columns(), **given}, state_names=self.state_names, weights=weights)
+        options = ReadOptions(**given, state_names=self.state_names, weights=weights)
         try:
-            return read_table(frame, options)
+            return read_table(frame, options, self._columns())
         except DataError as error:
             error.add_note("CredibleNetworks takes options of read_data as read_options={'missing': 'drop', ...}")
             raise

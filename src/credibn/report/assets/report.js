@@ -3,29 +3,23 @@
 // Wires the report: the graph with its threshold, the browser of classes, the heat map and the sortable table.
 // What is drawn comes from the JSON in #drawn; the page shows the same in tables where no script runs.
 
-const SETTLED = 0.95; // a direction with this share of the edge's weight counts as settled; the legend says so
-
 function byId(id) {
   return document.getElementById(id);
 }
 
-// An edge of the graph: thick and dark when probable, a head at each end as large as its direction is probable.
+// An edge of the graph: thick and dark when probable, with a head where its direction is decided.
 function probableEdge(pair, names) {
-  const { ends: [a, b], joined, forward, backward, words } = pair;
-  const total = forward + backward || 1;
-  const isSettled = Math.max(forward, backward) / total >= SETTLED;
-  const heads = isSettled
-    ? [backward > forward ? 1 : 0, forward >= backward ? 1 : 0]
-    : [Math.max(0.05, backward / total), Math.max(0.05, forward / total)];
+  const { ends: [a, b], joined, direction, words } = pair;
+  const overAll = words.over_all ? ` in the set, ${words.over_all} over all networks` : "";
   return {
     ends: [a, b],
-    heads,
+    heads: [direction < 0 ? 1 : 0, direction > 0 ? 1 : 0],
     joined,
     width: (1 + 3.5 * joined).toFixed(2),
     opacity: (0.25 + 0.75 * joined).toFixed(2),
-    classes: isSettled ? "settled" : "open",
-    words: `${names[a]} and ${names[b]} are joined: ${words[0]} (${names[a]} → ${names[b]} ${words[1]}, ` +
-      `${names[b]} → ${names[a]} ${words[2]}).`,
+    classes: direction ? "settled" : "open",
+    words: `${names[a]} and ${names[b]} are joined: ${words.joined}${overAll} (${names[a]} → ${names[b]} ` +
+      `${words.forward}, ${names[b]} → ${names[a]} ${words.backward}${overAll && " in the set"}).`,
   };
 }
 
@@ -52,7 +46,7 @@ function startGraph(drawn, layout) {
     const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6);
     byId("threshold-shown").textContent = `${slider.value} %`;
     byId("n-drawn").textContent = `${shown.length} of ${edges.length} shown`;
-    byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} %.`;
+    byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} % in the set.`;
     view.show(shown);
   };
   slider.addEventListener("input", update);
@@ -84,7 +78,7 @@ function startClasses(drawn, layout) {
     const found = classes[at];
     byId("class-number").textContent = `${at + 1} of ${classes.length}`;
     byId("class-words").textContent = `Class ${at + 1}: ${found.words}` +
-      (at === 0 ? ". The best class." : `. Compared with the best: ${rows[at].cells[6].textContent}.`);
+      (at === 0 ? ". The best class." : `. Compared with the best: ${rows[at].lastElementChild.textContent}.`);
     byId("previous-class").disabled = at === 0;
     byId("next-class").disabled = at === classes.length - 1;
     view.show(classEdges(found, classes[0], names));
