@@ -5,6 +5,7 @@ the `CredibleSet` in one call; `read_data` (table to `Dataset`) and `score_paren
 step by step. `fit_network` gives a structure its parameters.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
@@ -43,7 +44,7 @@ from credibn.scores import (
 )
 
 if TYPE_CHECKING:
-    from credibn.sklearn.estimator import CredibleNetworks
+    from credibn.sklearn import CredibleNetworks, CredibleNetworksClassifier, CredibleNetworksRegressor
 
 __all__ = [
     "AIC",
@@ -56,6 +57,8 @@ __all__ = [
     "ConditionalGaussianBIC",
     "CredibleClass",
     "CredibleNetworks",
+    "CredibleNetworksClassifier",
+    "CredibleNetworksRegressor",
     "CredibleSet",
     "CredibnError",
     "CredibnWarning",
@@ -88,11 +91,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a while to import: only those who ask for the estimator wait for it.
-    if name == "CredibleNetworks":
-        from credibn.sklearn.estimator import CredibleNetworks
-
-        return CredibleNetworks
+    # scikit-learn takes a while to import: only those who ask for an estimator wait for it.
+    if name in __all__:
+        return getattr(importlib.import_module("credibn.sklearn"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,6 +5,7 @@ The public functions take options as keywords and hand them inwards as groups: `
 can be checked without the table is checked when a group is made; names of columns are checked once the table is open.
 """
 
+import codecs
 import difflib
 import functools
 import inspect
@@ -90,6 +91,13 @@ class ReadOptions(_Group):
         Columns to leave out.
     only : iterable of str, optional
         The columns to use; all others are left out.
+    encoding : str, optional
+        The encoding of text files, such as "cp1252"; by default UTF-8, UTF-16 with a byte order mark, or what the bytes
+        suggest.
+    decimal, thousands : str, optional
+        The characters of numbers in text files, such as ``decimal=","``; by default found in each column.
+    comment : str, optional
+        Lines of a text file that begin with it are left out; by default "#" where the file begins so.
     state_names : mapping of str to list, optional
         The states of a column in order, also those that the data does not show.
     weights : str, optional
@@ -112,6 +120,10 @@ class ReadOptions(_Group):
     columns: str | Mapping[str, str] | None = None
     drop: Iterable[str] | None = None
     only: Iterable[str] | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    comment: str | None = None
     state_names: Mapping[str, Sequence[object]] | None = None
     weights: str | None = None
     missing: str = "error"
@@ -125,6 +137,7 @@ class ReadOptions(_Group):
         elif self.columns is not None:
             check_choice("columns", self.columns, get_args(Columns))
         check_choice("missing", self.missing, get_args(Missing))
+        _check_text_options(self)
         is_count = isinstance(self.max_states, int) and not isinstance(self.max_states, bool)
         if not is_count or not 1 <= self.max_states <= MAX_STATES:
             raise OptionError.refusing("max_states", self.max_states, f"give a whole number from 1 to {MAX_STATES:,}")
@@ -240,6 +253,8 @@ class Limits(_Group):
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
         All cores by default; the result is the same for any number.
+    keep_counts : bool
+        Whether the result holds the counts of the table that its networks need for prediction.
 
     Examples
     --------
@@ -252,8 +267,11 @@ class Limits(_Group):
     time_limit: float | None = None
     memory_limit: int | str | None = None
     n_threads: int | None = None
+    keep_counts: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.keep_counts, bool | np.bool_):
+            raise OptionError.refusing("keep_counts", self.keep_counts, "it must be True or False")
         for name in ("max_networks", "max_classes"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else whole_number(name, value, 1))
@@ -424,6 +442,21 @@ def _names_of(option: str, value: object) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         raise OptionError.refusing(option, value, "give a list of column names")
     return cast("tuple[str, ...]", names)
+
+
+def _check_text_options(options: ReadOptions) -> None:
+    for name in ("decimal", "thousands", "comment"):
+        value = getattr(options, name)
+        if value is not None and (not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in '+-"\n'):
+            raise OptionError.refusing(name, value, "give one character that is no letter, digit, sign or quote")
+    if options.decimal is not None and options.decimal == options.thousands:
+        raise OptionError("{} and {} are the same: give two characters", Option("decimal"), Option("thousands"))
+    if options.encoding is not None:
+        try:
+            codecs.lookup(options.encoding)
+        except (LookupError, TypeError):
+            rule = "give a name that Python knows, such as 'utf-8', 'cp1252' or 'utf-16'"
+            raise OptionError.refusing("encoding", options.encoding, rule) from None
 
 
 def _checked_kinds(columns: Mapping[Any, Any]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Classes of which some directions are known: what Meek's rules add is what brute force finds, no more and no less."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -81,6 +83,18 @@ def test_the_graph_of_a_class_is_what_its_credible_networks_share(table, epsilon
         shared, differing = common(sorted(members))
         assert {(position[a], position[b]) for a, b in one.graph.directed} == shared
         assert {tuple(sorted((position[a], position[b]))) for a, b in one.graph.undirected} == differing
+
+
+@examples(30)
+@given(strategies.coded_tables(max_columns=4), st.data())
+def test_meeks_rules_and_the_list_give_the_same_graph(table, draws):
+    """For constraints on edges; a limit on parents may decide more."""
+    limits = draws.draw(strategies.constraints(table))
+    limits.pop("max_parents", None)
+    found = learn(table.dataset(), epsilon=1.0, posterior_share=False, unit="networks", **limits)
+    unfinished = replace(found, complete=False, stopped_because="time_limit", unexplored_bound=found.optimal_score)
+    for listed, derived in zip(found.classes(), unfinished.classes(), strict=True):
+        assert derived.graph == listed.graph
 
 
 @examples(30)

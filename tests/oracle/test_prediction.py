@@ -758,7 +758,7 @@ def test_maximum_likelihood_leaves_out_networks_that_rule_a_row_out(seed):
 
 def test_a_share_that_is_not_reached_is_told():
     found, data = learned_asia()
-    with pytest.warns(CredibnWarning, match=r"heaviest classes hold .* raise max_classes"):
+    with pytest.warns(CredibnWarning, match=r"most probable classes hold .* raise max_classes"):
         assert average_models(found, data, max_classes=2).share < 0.99
 
 

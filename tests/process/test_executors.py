@@ -448,6 +448,7 @@ def test_no_deadline_but_that_of_the_watch_ends_a_run_with_a_checkpoint(watch_cl
     assert (found.n_networks, found.complete) == (35, True)
 
 
+@pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
 @pytest.mark.parametrize("n_calls", [4, 5, 6, 7, 8, 9, 12])
 @pytest.mark.parametrize("executor", [None, "threads"])
 def test_a_time_limit_never_counts_as_an_interruption(watch_clock, tmp_path, executor, n_calls):

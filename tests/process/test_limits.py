@@ -464,6 +464,14 @@ def test_too_much_memory_stops_a_search(monkeypatch, everything, every_set, engi
     assert found.n_networks > 0
 
 
+@pytest.mark.parametrize("engine", ["dynamic_programming", "integer_program"])
+def test_too_much_memory_stops_the_proof_that_a_ratio_needs(monkeypatch, everything, every_set, engine):
+    monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
+    found = learn(every_set, ratio=1.5, unit="networks", posterior_share=False, engine=engine)
+    assert (found.complete, found.stopped_because) == (False, "memory_limit")
+    assert_valid(found, everything)
+
+
 def test_too_much_memory_stops_scoring(monkeypatch):
     monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
     values = np.random.default_rng(0).integers(0, 2, (50, 6))

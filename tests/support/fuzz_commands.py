@@ -86,7 +86,8 @@ OPTIONS = {
     "data": "--score --max-states --discretise --numeric --categorical --drop --only --missing --weights --json",
     "edges": "--prior --format --threshold --out --json",
     "report": "--out --data --missing --json",
-    "predict": "--target --proba --impute --share --prior --out --ignore-extra --allow-other-data --json",
+    "predict": "--target --proba --impute --share --prior --out --data --ignore-extra --handle-unknown "
+    "--allow-other-data --json",
     "fit": "--out --method --ess --prior --missing --json",
     "sample": "--rows --seed --out --json",
     "convert": "--from --to --json",
@@ -95,11 +96,11 @@ FLAGS = {
     *("--json", "--classes", "--total", "--estimate", "--proba", "--impute", "--ignore-extra", "--allow-other-data"),
     *("--posterior-share", "--score-equivalent"),
 }
-ARGUMENTS = {"edges": 1, "report": 1, "predict": 3, "fit": 2, "sample": 1, "convert": 2}
+ARGUMENTS = {"edges": 1, "report": 1, "predict": 2, "fit": 2, "sample": 1, "convert": 2}
 USUAL = {
     "edges": ["result.credibn"],
     "report": ["result.credibn"],
-    "predict": ["result.credibn", "data.csv", "data.csv"],
+    "predict": ["result.credibn", "data.csv"],
     "fit": ["data.csv", "[a][b|a][c]"],
     "sample": ["net.bif"],
     "convert": ["scores.jkl", "net.bif"],

@@ -223,7 +223,7 @@ def test_report_is_the_page_of_the_library(folder, found, tmp_path):
 
 
 def test_predict(folder, model):
-    result = run("predict", folder / "result", folder / "clinic.csv", folder / "new.csv", "--target", "lung")
+    result = run("predict", folder / "result", folder / "new.csv", "--target", "lung")
     assert result.exit_code == 0, result.output
     expected = model.predict(folder / "new.csv", "lung")
     assert result.stdout == "lung\n" + "".join(f"{state}\n" for state in expected)
@@ -231,7 +231,7 @@ def test_predict(folder, model):
 
 
 def test_probabilities_of_several_targets(folder, model, tmp_path):
-    words = ["predict", folder / "result", folder / "clinic.csv", folder / "new.csv"]
+    words = ["predict", folder / "result", folder / "new.csv"]
     words += ["--target", "lung", "--target", "dysp", "--proba"]
     expected = model.predict_proba(folder / "new.csv", ["lung", "dysp"])
     frame = read_csv(succeed(*words))
@@ -250,14 +250,14 @@ def test_probabilities_of_several_targets(folder, model, tmp_path):
 
 
 def test_options_of_averaging_reach_the_function(folder, found):
-    words = ["predict", folder / "result", folder / "clinic.csv", folder / "new.csv", "--target", "lung", "--json"]
+    words = ["predict", folder / "result", folder / "new.csv", "--target", "lung", "--json"]
     facts = json.loads(succeed(*words, "--share", 0.5, "--prior", "classes"))
     expected = average_models(found, sample_asia(), share=0.5, prior="classes")
     assert (facts["share"], facts["n_networks"]) == (expected.share, expected.n_networks)
 
 
 def test_impute_keeps_the_columns_of_the_table(folder, model):
-    words = ["predict", folder / "result", folder / "clinic.csv", folder / "gaps.csv", "--impute", "--ignore-extra"]
+    words = ["predict", folder / "result", folder / "gaps.csv", "--impute", "--ignore-extra"]
     frame = read_csv(succeed(*words))
     assert list(frame)[:4] == ["id", "lung", "smoke", "xray"]
     assert set(frame) == {"id", *model.names}
@@ -270,7 +270,7 @@ def test_impute_keeps_the_columns_of_the_table(folder, model):
 
 def test_predict_from_another_table(folder, tmp_path):
     pyarrow.csv.write_csv(sample_asia(200, seed=5), tmp_path / "other.csv")
-    words = ["predict", folder / "result", tmp_path / "other.csv", folder / "new.csv", "--target", "lung"]
+    words = ["predict", folder / "result", folder / "new.csv", "--data", tmp_path / "other.csv", "--target", "lung"]
     result = run(*words)
     assert result.exit_code == 2
     assert "or pass --allow-other-data" in result.stderr
@@ -284,7 +284,7 @@ def test_predict_numbers(tmp_path):
     words = ["--score", "conditional-gaussian-bic", "--out", tmp_path / "result"]
     succeed("learn", tmp_path / "numbers.csv", *words)
     table.head(3).to_csv(tmp_path / "new.csv", index=False)
-    words = [tmp_path / "result", tmp_path / "numbers.csv", tmp_path / "new.csv"]
+    words = [tmp_path / "result", tmp_path / "new.csv"]
     result = run("predict", *words, "--target", "y", "--proba")
     assert result.exit_code == 2
     assert "leave out --proba to get its mean" in result.stderr
@@ -296,15 +296,43 @@ def test_predict_numbers(tmp_path):
     assert "network files hold categories only" in result.stderr
 
 
-def test_predict_with_the_reading_options_of_learn(tmp_path):
+def test_predict_reads_new_rows_as_learn_read_the_table(tmp_path):
     x = np.random.default_rng(1).normal(size=80)
-    pd.DataFrame({"x": x, "y": x > 0, "n": 2}).to_csv(tmp_path / "t.csv", index=False)
-    reading = ["--discretise", "x=-0.5,0.5", "--weights", "n"]
+    pd.DataFrame({"x": x, "y": x > 0, "n": 2, "id": range(80)}).to_csv(tmp_path / "t.csv", index=False)
+    reading = ["--discretise", "x=-0.5,0.5", "--weights", "n", "--drop", "id"]
     succeed("learn", tmp_path / "t.csv", *reading, "--out", tmp_path / "result")
-    (tmp_path / "new.csv").write_text("x\n-2\n2\n")
-    tables = [tmp_path / "t.csv", tmp_path / "new.csv"]
-    answer = succeed("predict", tmp_path / "result", *tables, *reading, "--target", "y")
-    assert read_csv(answer)["y"].tolist() == [False, True]
+    (tmp_path / "new.csv").write_text("x,n,id\n-2,1,81\n2,1,82\n")
+    words = ["predict", tmp_path / "result", tmp_path / "new.csv", "--target", "y"]
+    assert read_csv(succeed(*words))["y"].tolist() == [False, True]
+    assert succeed(*words, "--data", tmp_path / "t.csv", *reading) == succeed(*words)
+    result = run(*words, "--drop", "id")
+    assert result.exit_code == 2
+    assert "given without --data" in result.stderr
+    (tmp_path / "new.csv").write_text("x,other\n-2,1\n")
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "the model has no column 'other'" in result.stderr
+    assert "--ignore-extra" in result.stderr
+
+
+def test_predict_without_counts_needs_the_table(folder, tmp_path):
+    succeed("learn", folder / "clinic.csv", "--no-counts", "--out", tmp_path / "result")
+    words = ["predict", tmp_path / "result", folder / "new.csv", "--target", "lung"]
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "the result holds no counts of its training table" in result.stderr
+    assert "give the table as --data" in " ".join(result.stderr.split())
+    assert succeed(*words, "--data", folder / "clinic.csv").startswith("lung\n")
+
+
+def test_predict_refuses_or_ignores_categories_that_learn_has_not_seen(folder, tmp_path):
+    (tmp_path / "new.csv").write_text("smoke,xray\nnow and then,yes\n,yes\n")
+    words = ["predict", folder / "result", tmp_path / "new.csv", "--target", "lung", "--proba"]
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "pass --handle-unknown ignore to take such cells as missing" in " ".join(result.stderr.split())
+    unknown, missing = succeed(*words, "--handle-unknown", "ignore").splitlines()[1:]
+    assert unknown == missing
 
 
 # Networks.
@@ -424,8 +452,8 @@ def test_data_predicts_the_cost(folder, tmp_path):
     assert list(costs) == ["score", "scoring", "scoring_refused", "posterior"]
     assert (costs["score"], costs["scoring"]["n_sets"], costs["posterior"]["n_steps"]) == ("bic", 256, 3**8)
     text = succeed("data", folder / "clinic.csv")
-    assert "looks at 256 sets of variables at most, in 8.00 KiB" in text
-    assert "takes 3^8 steps, below a second" in text
+    assert "takes about a second. 'credibn score --estimate' predicts it for other options." in text
+    assert "takes 3^8 steps, less than a second" in text
     values = np.random.default_rng(0).normal(size=(30, 26))
     pd.DataFrame(values).add_prefix("v").to_csv(tmp_path / "wide.csv", index=False)
     costs = json.loads(succeed("data", tmp_path / "wide.csv", "--json"))["predicted"]
@@ -467,16 +495,16 @@ def test_demo_in_json(tmp_path):
         ("report {}/result -o {}", r"is a folder"),
         ("report {}/result -o page.html --data {}/new.csv --missing drop", r"does not belong to the data"),
         ("report {}/result -o page.html --missing drop", r"without --data"),
-        ("predict {}/result {}/clinic.csv {}/new.csv", r"give either --target NAME or --impute, not neither"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --impute --target lung", r"--impute, not both"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --impute --proba", r"--proba was given with --impute"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --target lungs", r"unknown target 'lungs': did you mean 'lung'"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --target lung -o x.txt", r"'x.txt' ends in '.txt'; tables are"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --target lung -o none/x.csv", r"cannot be written"),
-        ("predict {}/result {}/clinic.csv {}/new.csv --target lung --share 2", r"share is 2.0"),
-        ("predict {}/result {}/clinic.csv {}/gaps.csv --target lung", r"no column 'id'.*or pass --ignore-extra"),
-        ("predict {}/result {}/clinic.csv none.csv --target lung", r"'none.csv' was not found"),
-        ("predict {}/result {}/new.csv {}/new.csv --target lung", r"pass --missing drop"),
+        ("predict {}/result {}/new.csv", r"give either --target NAME or --impute, not neither"),
+        ("predict {}/result {}/new.csv --impute --target lung", r"--impute, not both"),
+        ("predict {}/result {}/new.csv --impute --proba", r"--proba was given with --impute"),
+        ("predict {}/result {}/new.csv --target lungs", r"unknown target 'lungs': did you mean 'lung'"),
+        ("predict {}/result {}/new.csv --target lung -o x.txt", r"'x.txt' ends in '.txt'; tables are"),
+        ("predict {}/result {}/new.csv --target lung -o none/x.csv", r"cannot be written"),
+        ("predict {}/result {}/new.csv --target lung --share 2", r"share is 2.0"),
+        ("predict {}/result {}/gaps.csv --target lung", r"no column 'id'.*or pass --ignore-extra"),
+        ("predict {}/result none.csv --target lung", r"'none.csv' was not found"),
+        ("predict {}/result {}/new.csv --data {}/new.csv --target lung", r"pass --missing drop"),
         ("sample none.bif", r"none.bif: cannot be read"),
         ("sample {}/clinic.csv", r"does not end like a network file"),
         ("sample {}/broken.bif", r"broken.bif, line 3: expected a probability, found 'half'"),
@@ -512,7 +540,7 @@ def test_mistakes_are_explained_without_a_traceback(folder, tmp_path, monkeypatc
 
 def test_a_table_that_cannot_be_written_is_noticed_before_the_work(folder, monkeypatch):
     monkeypatch.setattr("credibn.cli.models.open_result", lambda _: pytest.fail("worked before the check"))
-    words = ["predict", folder / "result", folder / "clinic.csv", folder / "new.csv", "--target", "lung"]
+    words = ["predict", folder / "result", folder / "new.csv", "--target", "lung"]
     assert run(*words, "-o", folder / "none" / "x.csv").exit_code == 2
 
 
@@ -576,7 +604,7 @@ def test_warnings_show_no_controls(hostile, tmp_path):
     assert not CONTROLS.findall(result.output)
 
 
-@pytest.mark.parametrize("words", ["edges {}/result --format csv", "predict {0}/result {0}/table.csv {0}/table.csv"])
+@pytest.mark.parametrize("words", ["edges {}/result --format csv", "predict {0}/result {0}/table.csv"])
 def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_are(words, hostile, monkeypatch):
     words = words.format(hostile).split()
     words += ["--target", HOSTILE[0]] if words[0] == "predict" else []
@@ -623,7 +651,7 @@ def test_edges_for_spreadsheets_hold_no_formula(hostile):
 
 
 def test_predictions_for_spreadsheets_hold_no_formula(hostile, tmp_path):
-    words = ["predict", hostile / "result", hostile / "table.csv", hostile / "table.csv", "--target", HOSTILE[3]]
+    words = ["predict", hostile / "result", hostile / "table.csv", "--target", HOSTILE[3]]
     for ending, delimiter in ((".csv", ","), (".tsv", "\t")):
         succeed(*words, "-o", tmp_path / f"out{ending}")
         with open(tmp_path / f"out{ending}", newline="") as file:
@@ -644,7 +672,7 @@ def test_tables_that_are_read_again_are_written_as_they_are(hostile, tmp_path):
     succeed("fit", hostile / "table.csv", hostile / "result", "-o", tmp_path / "net.bif")
     succeed("sample", tmp_path / "net.bif", "-n", 50, "-o", tmp_path / "sample.csv")
     assert sorted(read_data(tmp_path / "sample.csv").names) == sorted(HOSTILE)
-    filled = ["predict", hostile / "result", hostile / "table.csv", hostile / "table.csv", "--impute"]
+    filled = ["predict", hostile / "result", hostile / "table.csv", "--impute"]
     succeed(*filled, "-o", tmp_path / "filled.csv")
     again, before = read_data(tmp_path / "filled.csv"), read_data(hostile / "table.csv")
     assert (again.names, again.states, again.n_distinct) == (before.names, before.states, before.n_distinct)

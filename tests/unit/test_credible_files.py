@@ -3,15 +3,18 @@
 import json
 import math
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from credibn import CredibleSet, k_best_networks, learn
+from credibn import CredibleSet, average_models, fit_network, k_best_networks, learn
+from credibn.credible import family_files
 from credibn.credible.structures import Structures
 from credibn.errors import FileFormatError, OptionError
 from credibn.scores.arrow_files import write_arrow
@@ -57,6 +60,20 @@ def assert_same(one, other):
     assert one.score_table.same_as(other.score_table)
     assert one.score_table.scores.tobytes() == other.score_table.scores.tobytes()
     assert one.score_table.provenance == other.score_table.provenance
+    assert_same_families(one.families, other.families)
+
+
+def assert_same_families(one, other):
+    assert (one is None) is (other is None)
+    if one is None:
+        return
+    for name in ("names", "states", "cuts", "n_rows", "units"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert [*map(type, one.states)] == [*map(type, other.states)]
+    assert list(one.families) == list(other.families)
+    for family, mine in one.families.items():
+        for name in ("cells", "counts", "means", "scatters"):
+            assert getattr(mine, name).tobytes() == getattr(other.families[family], name).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +120,7 @@ def test_partial_sets(engine, data, tmp_path):
         partial = replace(found, complete=False, stopped_because="time_limit", unexplored_bound=bound)
         partial.save(tmp_path / "partial")
         assert_same(CredibleSet.load(tmp_path / "partial"), partial)
-    empty = replace(partial, structures=found.rows.first(0))
+    empty = replace(partial, structures=found.rows.first(0), families=None)
     empty.save(tmp_path / "empty")
     assert_same(CredibleSet.load(tmp_path / "empty"), empty)
 
@@ -127,6 +144,98 @@ def test_a_failure_leaves_the_old_file(engine, data, tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["set"]
     with pytest.raises(OptionError, match="cannot be written"):
         found.save(tmp_path / "none" / "set")
+
+
+# ----------------------------------------------------------------------------------------- counts for prediction
+
+
+def patients(n=90):
+    rng = np.random.default_rng(5)
+    dose = rng.normal(1e6, 3, n)
+    group = rng.choice(["a", "b", "c"], n)
+    seen = np.array([date(2020, 1, 1), date(2021, 1, 1)], dtype=object)[rng.integers(0, 2, n)]
+    return pd.DataFrame(
+        {
+            "group": group,
+            "dose": dose,
+            "effect": 0.01 * (dose - 1e6) * (group == "a") + rng.normal(0, 1e-3, n),
+            "flag": rng.random(n) < 0.3,
+            "seen": seen,
+            "number": rng.integers(0, 3, n),
+            "bins": pd.cut(rng.random(n), 2),
+            "constant": 7.5,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "score"),
+    [
+        (["group", "flag", "seen", "number", "bins"], "bdeu"),
+        (["dose", "effect", "constant"], "gaussian-bic"),
+        (["group", "dose", "effect", "flag", "constant"], "conditional-gaussian-bic"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
+def test_a_saved_result_predicts_like_the_table_to_the_last_bit(tmp_path, names, score):
+    table = patients()[names]
+    found = learn(table, score=score, n_threads=1)
+    found.save(tmp_path / "set")
+    saved = CredibleSet.load(tmp_path / "set")
+    rows = table.assign(bins=table["bins"].astype(str)) if "bins" in table else table
+    models = average_models(found, table), average_models(found), average_models(saved)
+    for column in names:
+        with_table, of_set = (model.predict(table, column).tolist() for model in models[:2])
+        assert with_table == of_set
+        if column == "bins":  # an Interval is read again as its text
+            with_table = [str(label) for label in with_table]
+        assert models[2].predict(rows, column).tolist() == with_table
+    assert models[0].log_likelihood(table).tolist() == models[2].log_likelihood(rows).tolist()
+    best = found.most_probable_class().representative
+    one, other = fit_network(best, table, columns="mixed" if score != "bdeu" else "discrete"), fit_network(best, saved)
+    assert one.log_likelihood(table).tolist() == other.log_likelihood(rows).tolist()
+
+
+def test_bins_of_the_training_table_are_those_of_new_rows(tmp_path):
+    table = pd.DataFrame({"x": np.linspace(0, 1, 60), "y": np.arange(60) // 30})
+    learn(table, score="bic", discretise={"x": [0.25, 0.5]}, n_threads=1).save(tmp_path / "set")
+    model = average_models(CredibleSet.load(tmp_path / "set"))
+    assert model.cuts == {"x": (0.25, 0.5)}
+    assert model.predict(pd.DataFrame({"x": [0.1, 0.9]}), "y").tolist() == [0, 1]
+
+
+def test_a_result_holds_counts_and_no_rows():
+    table = pd.DataFrame({"x": ["a", "b"] * 40, "y": ["u", "u", "v", "v"] * 20})
+    found = learn(table, score="bic", n_threads=1)
+    held = {family: one.counts.tolist() for family, one in found.families.families.items()}
+    assert held == {(0, ()): [40, 40], (1, ()): [40, 40], (1, (0,)): [20] * 4}  # one member stands for its class
+
+
+def test_counts_are_left_out_on_request(tmp_path):
+    table = patients()[["group", "flag"]]
+    found = learn(table, score="bic", keep_counts=False, n_threads=1)
+    assert found.families is None
+    assert found.settings["keep_counts"] is False
+    with pytest.raises(OptionError, match="holds no counts of its training table"):
+        average_models(found)
+    assert average_models(found, table).names == ("group", "flag")
+    found.save(tmp_path / "without")
+    assert CredibleSet.load(tmp_path / "without").families is None
+    assert b'"training": null' in (tmp_path / "without").read_bytes()
+
+
+def test_a_network_that_the_result_does_not_have_needs_the_table():
+    table = patients()[["group", "flag", "number"]]
+    found = learn(table, score="bic", bayes_factor=1, n_threads=1)
+    with pytest.raises(OptionError, match=r"no counts of 'group' with the parents 'flag', 'number'.*give the training"):
+        fit_network(["flag->group", "number->group"], found)
+    with pytest.raises(OptionError, match="missing cannot change how the result was read"):
+        average_models(found, missing="drop")
+
+
+def test_too_many_counts_are_not_stored(monkeypatch):
+    monkeypatch.setattr("credibn.credible.families.MOST_NUMBERS", 3)
+    assert learn(patients()[["group", "flag"]], score="bic", n_threads=1).families is None
 
 
 # ----------------------------------------------------------------------------------------- files that are wrong
@@ -202,12 +311,21 @@ def test_a_later_version(saved):
         refuse(saved, "expected version 1 to 5 of credibn's credible sets, found '6'; upgrade credibn")
 
 
+def without_what_came_later(metadata, table):
+    """The parts of a file as versions 1 to 4 had them."""
+    facts = json.loads(metadata[b"credibn.facts"])
+    del facts["training"]
+    older = table.drop_columns(["edges_over_all", *family_files.COLUMNS])
+    return metadata | {b"credibn.facts": json.dumps(facts).encode()}, older
+
+
 def test_earlier_versions_are_read(saved):
-    found = replace(CredibleSet.load(saved), edges_over_all=None)
-    metadata, table = read_parts(saved)
-    table = table.drop_columns(["edges_over_all"])
+    found = replace(CredibleSet.load(saved), edges_over_all=None, families=None)
+    metadata, table = without_what_came_later(*read_parts(saved))
     write_parts(saved, metadata | {b"credibn.credible_set": b"4"}, table)
     assert_same(CredibleSet.load(saved), found)
+    with pytest.raises(OptionError, match=r"holds no counts .* an earlier version\): give the table as data"):
+        average_models(CredibleSet.load(saved))
     write_without_checksum(saved, metadata | {b"credibn.credible_set": b"3"}, table)
     assert_same(CredibleSet.load(saved), found)
     how_it_went = {"engine": "some", "timings": {"total": 1.5}, "statistics": {"n_steps": 3}}
@@ -393,3 +511,45 @@ def test_any_program_that_knows_arrow_opens_a_result(saved):
     with pa.ipc.open_file(saved) as reader:
         assert reader.num_record_batches == 1
         assert reader.schema.names[0] == "offsets"
+
+
+def altered(saved, change_facts=None, change_arrays=None):
+    """Write the file again with other facts of the training table, or other arrays, and the right checksum."""
+    metadata, table = read_parts(saved)
+    facts = json.loads(metadata[b"credibn.facts"])
+    facts["training"] = change_facts(facts["training"]) if change_facts else facts["training"]
+    for name, change in (change_arrays or {}).items():
+        items = change(np.array(table.column(name)[0].as_py(), dtype=family_files.COLUMNS[name]))
+        at = table.schema.get_field_index(name)
+        field = table.schema.field(name)
+        table = table.set_column(at, field, pa.array([items.tolist()], field.type))
+    write_parts(saved, metadata | {b"credibn.facts": json.dumps(facts).encode()}, table)
+
+
+@pytest.mark.parametrize(
+    ("facts", "arrays", "message"),
+    [
+        (lambda _: None, {}, "it has counts of no table"),
+        (lambda known: {"states": known["states"]}, {}, "not described by its parts"),
+        (lambda known: known | {"n_rows": 59}, {}, "do not add up to the rows"),
+        (lambda known: known | {"n_rows": True}, {}, "the number of rows is wrong"),
+        (lambda known: known | {"states": known["states"][1:]}, {}, "not those of the variables"),
+        (lambda known: known | {"states": [[0, 0], *known["states"][1:]]}, {}, "no states, or one twice"),
+        (lambda known: known | {"states": [[0, {"pickle": "x"}], *known["states"][1:]]}, {}, "of the type 'pickle'"),
+        (lambda known: known | {"states": [[0, [1]], *known["states"][1:]]}, {}, "a state is a list"),
+        (lambda known: known | {"states": [None, *known["states"][1:]]}, {}, "wrong: "),
+        (lambda known: known | {"cuts": {"X0": [2.0, 1.0]}}, {}, "bin edges of 'X0' are wrong"),
+        (lambda known: known | {"cuts": 7}, {}, "bin edges are wrong"),
+        (None, {"cells": lambda cells: cells + 100}, "a cell is wrong"),
+        (None, {"counts": lambda counts: -counts}, "do not add up"),
+        (None, {"n_cells": lambda n: n[1:]}, "not the counts of each family"),
+        (None, {"cells": lambda cells: cells[1:]}, "not the counts of each cell"),
+        (None, {"moments": lambda _: np.ones(1)}, "the moments are wrong"),
+        (None, {"units": lambda _: np.ones(3)}, "not the unit of each variable"),
+    ],
+)
+def test_counts_that_contradict_the_networks_are_refused(data, tmp_path, facts, arrays, message):
+    path = tmp_path / "set.credibn"
+    learn(data, score="bic", epsilon=6, n_threads=1).save(path)
+    altered(path, facts, arrays)
+    refuse(path, f"what it holds of the training table is wrong: .*{message.removeprefix('wrong: ')}.*create it again")

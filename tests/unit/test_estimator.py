@@ -1,4 +1,4 @@
-"""The estimator: scikit-learn's own checks, and the same answers as `learn` and `average_models`."""
+"""The estimators: scikit-learn's own checks, and the same answers as `learn` and `average_models`."""
 
 import pickle
 import warnings
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -22,7 +23,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import credibn
 import credibn.sklearn.estimator
 import strategies
-from credibn import CredibleNetworks, CredibnWarning, average_models, learn, read_data
+from credibn import (
+    CredibleNetworks,
+    CredibleNetworksClassifier,
+    CredibleNetworksRegressor,
+    CredibnWarning,
+    average_models,
+    learn,
+    read_data,
+)
 from credibn.errors import DataError, OptionError, TimeLimitError
 from credibn.examples import sample_asia
 from profiles import examples
@@ -34,7 +43,7 @@ X, Y = ASIA[FEATURES], ASIA["lung"]
 
 @pytest.fixture(scope="module")
 def fitted():
-    return CredibleNetworks(bayes_factor=3).fit(X, Y)
+    return CredibleNetworksClassifier(bayes_factor=3).fit(X, Y)
 
 
 # ----------------------------------------------------------------- scikit-learn's own checks
@@ -51,6 +60,8 @@ DICTIONARY = "a dictionary in a cell is refused with a DataError that names the 
 def expected_failures(estimator):
     if is_regressor(estimator):
         return {"check_estimators_nan_inf": MISSING, "check_dtype_object": DICTIONARY}
+    if not is_classifier(estimator):
+        return {"check_estimators_nan_inf": MISSING}
     return {
         "check_estimators_nan_inf": MISSING,
         "check_sample_weight_equivalence_on_dense_data": UNSEEN,
@@ -61,8 +72,9 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         CredibleNetworks(n_jobs=1),
+        CredibleNetworksClassifier(n_jobs=1),
         # One parent, and the best only: noise in 30 columns has very many credible networks.
-        CredibleNetworks(score="bge", bayes_factor=1, max_parents=1, n_jobs=1),
+        CredibleNetworksRegressor(score="bge", bayes_factor=1, max_parents=1, n_jobs=1),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -71,28 +83,26 @@ def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    ("score", "kind"),
-    [
-        ("bic", "classifier"),
-        ("bdeu", "classifier"),
-        ("bge", "regressor"),
-        ("conditional-gaussian-bic", None),
-        ("?", None),
-    ],
-)
-def test_the_score_says_what_kind_of_estimator_it_is(score, kind):
-    estimator = CredibleNetworks(score=score)
-    assert (is_classifier(estimator), is_regressor(estimator)) == (kind == "classifier", kind == "regressor")
-    if score != "?":
-        assert hasattr(estimator, "predict_proba") is (kind != "regressor")
+def test_scikit_learn_knows_classifier_regressor_and_structure_learner():
+    estimators = CredibleNetworksClassifier(), CredibleNetworksRegressor(), CredibleNetworks()
+    assert [is_classifier(one) for one in estimators] == [True, False, False]
+    assert [is_regressor(one) for one in estimators] == [False, True, False]
+    assert [hasattr(one, "predict_proba") for one in estimators] == [True, False, False]
+    assert [hasattr(one, "predict") for one in estimators] == [True, True, False]
+    assert not is_regressor(CredibleNetworksClassifier(score="?"))
+
+
+def test_iris_is_classified_in_stratified_folds():
+    X, y = load_iris(return_X_y=True)
+    scores = cross_val_score(CredibleNetworksClassifier(n_jobs=1), X, y, cv=3)
+    assert scores.round(2).tolist() == [1.0, 0.94, 0.96]
 
 
 # ----------------------------------------------------------------- the option and the method called score
 
 
 def test_score_is_an_option_and_a_method():
-    estimator = CredibleNetworks(score="aic").fit(X, Y)
+    estimator = CredibleNetworksClassifier(score="aic").fit(X, Y)
     assert estimator.get_params()["score"] == "aic"
     assert estimator.credible_set_.score_table.provenance["score"] == "aic"
     assert 0.5 < estimator.score(X, Y) <= 1
@@ -103,7 +113,7 @@ def test_score_is_an_option_and_a_method():
     provenance = estimator.fit(X, Y).credible_set_.score_table.provenance
     assert (provenance["score"], provenance["equivalent_sample_size"]) == ("bdeu", 5.0)
     estimator.score = "bic"
-    assert CredibleNetworks.score(estimator.fit(X), X) == estimator.score(X)
+    assert CredibleNetworksClassifier.score(estimator.fit(X, Y), X, Y) == estimator.score(X, Y)
     assert estimator.credible_set_.score_table.provenance["score"] == "bic"
 
 
@@ -150,7 +160,6 @@ def test_fit_finds_what_learn_finds(options, of_learn):
     assert estimator.optimal_score_ == found.optimal_score
     assert (estimator.n_networks_, estimator.n_classes_) == (found.n_networks, found.n_classes)
     assert estimator.complete_ is found.complete
-    assert estimator.target_ is None
     pd.testing.assert_frame_equal(estimator.edge_probabilities_, found.edge_probabilities())
     pd.testing.assert_frame_equal(estimator.adjacency_probabilities_, found.adjacency_probabilities())
 
@@ -165,7 +174,6 @@ def test_target_is_one_more_column(fitted):
     assert fitted.classes_.tolist() == list(expected.columns) == ["no", "yes"]
     assert fitted.predict(X).tolist() == model.predict(X, "lung").tolist()
     assert fitted.score(X, Y) == np.mean(model.predict(X, "lung") == Y)
-    assert fitted.score(X) == np.mean(model.log_likelihood(X))
     assert (fitted.target_, fitted.n_features_in_, list(fitted.feature_names_in_)) == ("lung", 4, FEATURES)
 
 
@@ -187,8 +195,8 @@ def test_small_tables_with_weights(table, data):
     frame = pd.DataFrame(table)
     target = data.draw(st.lists(st.sampled_from("abc"), min_size=len(frame), max_size=len(frame)))
     counts = data.draw(st.lists(st.integers(0, 3), min_size=len(frame), max_size=len(frame)).filter(any))
-    estimator = CredibleNetworks(n_jobs=1).fit(frame, target, sample_weight=counts)
-    repeated = CredibleNetworks(n_jobs=1).fit(
+    estimator = CredibleNetworksClassifier(n_jobs=1).fit(frame, target, sample_weight=counts)
+    repeated = CredibleNetworksClassifier(n_jobs=1).fit(
         frame.loc[np.repeat(frame.index, counts)], np.repeat(target, counts)
     )  # the index repeats
     assert same_sets(estimator.credible_set_, repeated.credible_set_)
@@ -211,11 +219,11 @@ def test_the_kind_of_table_does_not_matter(fitted):
         (X.astype("category"), Y.astype("category")),
         (X.set_index(np.arange(len(X))[::-1]), Y),  # labels of rows mean nothing
     ]:
-        estimator = CredibleNetworks(bayes_factor=3).fit(table, target)
+        estimator = CredibleNetworksClassifier(bayes_factor=3).fit(table, target)
         assert estimator.target_ == ("y" if isinstance(target, list) else "lung")
         np.testing.assert_allclose(estimator.predict_proba(table), expected, rtol=1e-12)
     for table in (X.to_numpy(), X.to_numpy().tolist()):
-        estimator = CredibleNetworks(bayes_factor=3).fit(table, Y)
+        estimator = CredibleNetworksClassifier(bayes_factor=3).fit(table, Y)
         assert estimator.credible_set_.names == ("X0", "X1", "X2", "X3", "lung")
         assert not hasattr(estimator, "feature_names_in_")
         np.testing.assert_allclose(estimator.predict_proba(table), expected, rtol=1e-12)
@@ -223,7 +231,7 @@ def test_the_kind_of_table_does_not_matter(fitted):
 
 def test_nested_lists_keep_numbers_as_numbers():
     rows = [["a", 1], ["b", 2]] * 10
-    estimator = CredibleNetworks().fit(rows, [True, False] * 10)
+    estimator = CredibleNetworksClassifier().fit(rows, [True, False] * 10)
     assert estimator.model_.states == (("a", "b"), (1, 2), (False, True))
     assert estimator.predict(rows[:2]).tolist() == [True, False]
     assert estimator.classes_.dtype == bool
@@ -231,7 +239,9 @@ def test_nested_lists_keep_numbers_as_numbers():
 
 def test_declared_categories_of_a_polars_enum_are_states():
     table = pl.DataFrame({"a": pl.Series(["x", "y"] * 5, dtype=pl.Enum(["y", "x", "z"]))})
-    estimator = CredibleNetworks().fit(table, pd.Series(["p", "q"] * 5, dtype=pd.CategoricalDtype(["q", "p", "r"])))
+    estimator = CredibleNetworksClassifier().fit(
+        table, pd.Series(["p", "q"] * 5, dtype=pd.CategoricalDtype(["q", "p", "r"]))
+    )
     assert estimator.model_.states == (("y", "x", "z"), ("q", "p", "r"))
     assert estimator.classes_.tolist() == ["q", "p", "r"]
     assert estimator.predict_proba(table).shape == (10, 3)
@@ -248,10 +258,10 @@ def test_declared_categories_of_a_polars_enum_are_states():
     ],
 )
 def test_name_of_the_target(target, name):
-    estimator = CredibleNetworks(forbidden_edges=[("smoke", name)]).fit(X, target)
+    estimator = CredibleNetworksClassifier(forbidden_edges=[("smoke", name)]).fit(X, target)
     assert estimator.target_ == name
     assert estimator.credible_set_.names == (*FEATURES, name)
-    assert estimator.edge_probabilities_.loc["smoke", name] == 0
+    assert estimator.credible_set_.edge_probabilities().loc["smoke", name] == 0
 
 
 def test_rows_to_predict_may_have_missing_cells(fitted):
@@ -260,12 +270,19 @@ def test_rows_to_predict_may_have_missing_cells(fitted):
     np.testing.assert_array_equal(fitted.predict_proba(rows), fitted.model_.predict_proba(rows, "lung").to_numpy())
 
 
-def test_states_that_only_state_names_knows():
+def test_categories_that_fit_has_not_seen_are_refused_declared_or_ignored(fitted):
     rows = X[:2].assign(smoke="now and then")
-    with pytest.raises(DataError, match="now and then"):
-        CredibleNetworks().fit(X, Y).predict(rows)
-    told = CredibleNetworks(state_names={"smoke": ["no", "now and then", "yes"]}).fit(X, Y)
+    with pytest.raises(DataError, match=r"'now and then' is not among .* pass handle_unknown='ignore'"):
+        fitted.predict(rows)
+    told = CredibleNetworksClassifier(state_names={"smoke": ["no", "now and then", "yes"]}).fit(X, Y)
     assert told.predict(rows).shape == (2,)
+    ignoring = CredibleNetworksClassifier(bayes_factor=3, handle_unknown="ignore").fit(X, Y)
+    expected = fitted.predict_proba(rows.assign(smoke=None))
+    np.testing.assert_array_equal(ignoring.predict_proba(rows), expected)
+    density = CredibleNetworks(handle_unknown="ignore").fit(X)
+    assert density.score(rows) == density.score(rows.assign(smoke=None))
+    with pytest.raises(OptionError, match="handle_unknown is 'skip'; choose 'error' or 'ignore'"):
+        CredibleNetworksClassifier(handle_unknown="skip").fit(X, Y)
 
 
 def test_columns_must_be_those_of_fit(fitted):
@@ -287,7 +304,7 @@ def test_numbers_with_many_values_are_no_categories():
     assert [len(states) for states in cut.model_.states] == [3, 3]
     assert np.isfinite(cut.score(numbers))
     with pytest.raises(ValueError, match="Unknown label type"):
-        CredibleNetworks().fit(X, np.linspace(0, 1, len(X)))
+        CredibleNetworksClassifier().fit(X, np.linspace(0, 1, len(X)))
 
 
 def test_missing_values_are_refused_dropped_or_a_state():
@@ -308,7 +325,7 @@ def test_missing_values_are_refused_dropped_or_a_state():
         ({"n_jobs": -2}, None, "n_jobs is -2"),
         ({"read_options": {"weights": "smoke"}}, None, "sample_weight of fit"),
         ({"read_options": 7}, None, "read_options has 7"),
-        ({"read_options": {"discretise": {"lung": [0.5]}}}, None, "cannot be discretised"),
+        ({"read_options": {"discretise": {"lung": [0.5]}}}, None, "for columns of X only"),
         ({"bayes_factor": 0.5}, None, "0.5"),
         ({"score": "bix"}, None, "'bix'"),
         ({"forbidden_edges": ["smoke->lnug"]}, None, "'lung'"),
@@ -320,7 +337,7 @@ def test_missing_values_are_refused_dropped_or_a_state():
 )
 def test_wrong_options_are_refused_with_a_remedy(options, weights, message):
     with pytest.raises((OptionError, DataError), match=message):
-        CredibleNetworks(**options).fit(X, Y, sample_weight=weights)
+        CredibleNetworksClassifier(**options).fit(X, Y, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
@@ -340,13 +357,35 @@ def test_wrong_options_are_refused_with_a_remedy(options, weights, message):
 )
 def test_unusable_tables_and_targets_are_refused(table, target, message):
     with pytest.raises(ValueError, match=message):
-        CredibleNetworks().fit(table, target)
+        CredibleNetworks().fit(table) if target is None else CredibleNetworksClassifier().fit(table, target)
 
 
-def test_a_target_is_not_cut():
+def test_a_target_is_not_put_into_bins():
     numbers = pd.Series(np.arange(len(X)) % 4, name="n")
-    with pytest.raises(OptionError, match="cut y before fit"):
-        CredibleNetworks(read_options={"discretise": {"n": "mean"}}).fit(X, numbers)
+    by_name = {"discretise": {"n": "mean"}}
+    with pytest.raises(OptionError, match="read_options has discretise for the target 'n'"):
+        CredibleNetworksClassifier(read_options=by_name).fit(X, numbers)
+    with pytest.raises(OptionError, match="discretise"):
+        CredibleNetworksRegressor(score="conditional-gaussian-bic", read_options=by_name).fit(X, numbers)
+    table = X.assign(age=np.linspace(20, 90, len(X)))
+    for_all = {"score": "conditional-gaussian-bic", "read_options": {"discretise": "equal_frequency:3"}, "n_jobs": 1}
+    for estimator, labels in ((CredibleNetworksClassifier, (0, 1, 2, 3)), (CredibleNetworksRegressor, None)):
+        fitted = estimator(**for_all).fit(table, numbers)
+        assert (len(fitted.model_.states[4]), fitted.model_.states[5]) == (3, labels)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "score", "message"),
+    [
+        (CredibleNetworksClassifier, "gaussian-bic", "CredibleNetworksClassifier needs a score for categories"),
+        (CredibleNetworksRegressor, "bic", "CredibleNetworksRegressor needs a score for numbers"),
+    ],
+)
+def test_a_score_for_the_other_kind_of_target_is_refused_with_one_that_works(estimator, score, message):
+    target = np.arange(len(X)) % 2
+    with pytest.raises(OptionError, match=f"score is '{score}'; {message}: choose 'auto' or"):
+        estimator(score=score).fit(X, target)
+    estimator(score="conditional-gaussian-bic").fit(X, target)
 
 
 def test_a_search_that_lists_nothing_is_an_error(monkeypatch):
@@ -362,12 +401,10 @@ def test_a_search_that_lists_nothing_is_an_error(monkeypatch):
 # ----------------------------------------------------------------- without a target, or with a continuous one
 
 
-def test_without_a_target_there_is_nothing_to_predict():
-    estimator = CredibleNetworks().fit(X, Y).fit(X)
-    for ask in (estimator.predict, estimator.predict_proba):
-        with pytest.raises(NotFittedError, match=r"fit\(X, y\), or .*model_.predict"):
-            ask(X)
-    assert not hasattr(estimator, "classes_")
+def test_the_structure_learner_warns_that_it_does_not_use_y():
+    with pytest.warns(CredibnWarning, match="does not use y: to predict it, use CredibleNetworksClassifier"):
+        estimator = CredibleNetworks().fit(X, Y)
+    assert same_sets(estimator.credible_set_, learn(X, bayes_factor=20))
     assert estimator.score(X) == estimator.score(X, Y) == np.mean(estimator.model_.log_likelihood(X))
     weights = np.arange(len(X))
     assert estimator.score(X, sample_weight=weights) == np.average(estimator.model_.log_likelihood(X), weights=weights)
@@ -375,26 +412,40 @@ def test_without_a_target_there_is_nothing_to_predict():
 
 def test_nothing_is_there_before_fit():
     estimator = CredibleNetworks()
-    for name in ("optimal_score_", "n_networks_", "complete_", "edge_probabilities_", "classes_frame_", "classes_"):
+    for name in ("optimal_score_", "n_networks_", "complete_", "edge_probabilities_", "classes_frame_"):
         assert not hasattr(estimator, name)
     with pytest.raises(NotFittedError):
         estimator.score(X)
+    assert not hasattr(CredibleNetworksClassifier(), "classes_")
+    for predictor in (CredibleNetworksClassifier(), CredibleNetworksRegressor()):
+        with pytest.raises(NotFittedError):
+            predictor.predict(X)
 
 
 @pytest.mark.parametrize("score", ["gaussian-bic", "conditional-gaussian-bic"])
-def test_continuous_target(score):
+def test_the_regressor_predicts_the_mean(score):
     rng = np.random.default_rng(1)
     numbers = rng.normal(size=(200, 2))
     target = numbers @ [1.0, -2.0] + 0.1 * rng.normal(size=200)
-    estimator = CredibleNetworks(score=score).fit(numbers, target)
+    estimator = CredibleNetworksRegressor(score=score).fit(numbers, target)
     predicted = estimator.predict(numbers)
+    table = pd.DataFrame({"X0": numbers[:, 0], "X1": numbers[:, 1], "y": target})
+    model = average_models(learn(table, score=score), table)
+    np.testing.assert_allclose(predicted, model.predict(table, "y"))
     expected = 1 - np.sum((target - predicted) ** 2) / np.sum((target - target.mean()) ** 2)
     assert estimator.score(numbers, target) == pytest.approx(expected)
     assert expected > 0.95
-    assert not hasattr(estimator, "classes_")
-    if score != "gaussian-bic":
-        with pytest.raises(OptionError, match="continuous"):
-            estimator.predict_proba(numbers)
+
+
+def test_the_regressor_takes_whole_numbers_as_numbers():
+    dose = np.tile([0, 1, 2, 3], 50)
+    X = pd.DataFrame({"drug": np.repeat(["a", "b"], 100), "dose": dose.astype(str)})
+    y = pd.Series(np.repeat([10, 20], 100) + np.tile([0, 1, 0, 1, 0], 40), name="days")
+    estimator = CredibleNetworksRegressor(score="conditional-gaussian-bic", n_jobs=1).fit(X, y)
+    assert estimator.model_.states[-1] is None
+    assert estimator.predict(X[[True] + [False] * 98 + [True] + [False] * 100]).round(1).tolist() == [10.4, 10.4]
+    with pytest.raises(DataError, match="'a', which is not a number; CredibleNetworksClassifier"):
+        estimator.fit(X, X["drug"])
 
 
 # ----------------------------------------------------------------- in company
@@ -408,11 +459,11 @@ def test_pipeline_search_and_cross_validation():
     binned = make_pipeline(
         StandardScaler(),
         KBinsDiscretizer(3, encode="ordinal", strategy="uniform"),
-        CredibleNetworks(n_jobs=1),
+        CredibleNetworksClassifier(n_jobs=1),
     )
     assert cross_val_score(binned, numbers, target, cv=3).min() > 0.8
     choices = {"score": ["bic", "aic"], "max_parents": [0, 2]}
-    search = GridSearchCV(CredibleNetworks(n_jobs=1), choices, cv=2).fit(X, Y)
+    search = GridSearchCV(CredibleNetworksClassifier(n_jobs=1), choices, cv=2).fit(X, Y)
     assert search.best_params_["score"] in ("bic", "aic")
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert np.isfinite(GridSearchCV(CredibleNetworks(n_jobs=1), choices, cv=2).fit(X).best_score_)
@@ -426,9 +477,10 @@ def test_pickled_estimator_answers_the_same(fitted):
     assert again.credible_set_.timings == fitted.credible_set_.timings
 
 
-def test_the_package_knows_its_estimator_and_nothing_else():
-    assert credibn.CredibleNetworks is credibn.sklearn.estimator.CredibleNetworks
-    assert "CredibleNetworks" in dir(credibn)
+def test_the_package_knows_its_estimators_and_nothing_else():
+    for name in credibn.sklearn.__all__:
+        assert getattr(credibn, name) is getattr(credibn.sklearn.estimator, name)
+        assert name in dir(credibn)
     with pytest.raises(AttributeError, match="CredibleNetwerks"):
         _ = credibn.CredibleNetwerks
 
@@ -465,12 +517,12 @@ def test_columns_in_another_order_are_refused_whatever_their_names():
     a, b = rng.integers(0, 2, (2, 300))
     y = np.where(rng.random(300) < 0.05, 1 - a, a)
     frame = pd.DataFrame({1: a, 0: b})
-    fitted = CredibleNetworks(n_jobs=1).fit(frame, y)
+    fitted = CredibleNetworksClassifier(n_jobs=1).fit(frame, y)
     assert (fitted.predict(frame) == y).mean() > 0.9
     with pytest.raises(ValueError, match="give those of fit, in their order"):
         fitted.predict(frame[[0, 1]])
     table = pa.table({"a": a, "b": b})
-    fitted = CredibleNetworks(n_jobs=1).fit(table.to_pandas(), y)
+    fitted = CredibleNetworksClassifier(n_jobs=1).fit(table.to_pandas(), y)
     with (
         pytest.warns(UserWarning, match="does not have valid feature names"),  # scikit-learn's, of a RecordBatch
         pytest.raises(ValueError, match="give those of fit, in their order"),
@@ -482,5 +534,5 @@ def test_the_target_keeps_the_name_of_its_column():
     rows = np.random.default_rng(0).integers(0, 2, (60, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's, of a y with two dimensions
-        fitted = CredibleNetworks(n_jobs=1).fit(rows, pd.DataFrame({"z": rows[:, 0]}))
+        fitted = CredibleNetworksClassifier(n_jobs=1).fit(rows, pd.DataFrame({"z": rows[:, 0]}))
     assert fitted.target_ == "z"

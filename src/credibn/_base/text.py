@@ -4,6 +4,8 @@ import re
 
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters of terminals, text direction and line breaks, and lone surrogates."""
+_YEAR = 31_557_600
+"""Seconds."""
 _FORMULA = "=+-@\t\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -35,7 +37,9 @@ def byte_text(n_bytes: float) -> str:
 
 def duration_text(seconds: float) -> str:
     """Return how long something takes, roughly: "a second", "40 seconds", "3 minutes", "2 hours", "5 days"."""
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+    if seconds >= 1000 * _YEAR:
+        return "1,000 years or more"
+    for unit, size in (("year", _YEAR), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= 2 * size:
             return plural(round(seconds / size), unit)
     return "a second" if seconds < 1.5 else plural(round(seconds), "second")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from math import isfinite
 from typing import IO
 
+from credibn._base.text import duration_text
 from credibn._run.tally import Tally
 
 STAGE_TITLES = {
@@ -67,13 +68,15 @@ class StageBar:
         self._started = time.monotonic()
         self._stage: str | None = None
         self._found = ""
+        self._expected: dict[str, str] = {}
 
     def __call__(self, stage: str, fraction: float) -> None:
         """Show how far a stage is."""
         if not self._bar.live.is_started and time.monotonic() - self._started > _SECONDS_BEFORE_BAR:
             self._bar.start()
         if stage != self._stage:
-            self._bar.reset(self._task, description=self._titles.get(stage, stage))
+            title = self._titles.get(stage, stage) + self._expected.get(stage, "")
+            self._bar.reset(self._task, description=title)
             self._stage = stage
         self._bar.update(self._task, completed=fraction, found=self._found)
         self._found = ""
@@ -81,6 +84,10 @@ class StageBar:
     def tally(self, tally: Tally) -> None:
         """Show what the search has found so far, with the next call."""
         self._found = tally_text(tally)
+
+    def expect(self, stage: str, seconds: float) -> None:
+        """Show how long a stage should take, beside its title."""
+        self._expected[stage] = f" (about {duration_text(seconds)})"
 
     def stop(self) -> None:
         """Erase the line."""

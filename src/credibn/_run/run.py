@@ -34,7 +34,8 @@ class Run:
     ----------
     progress : callable, optional
         Called with the stage and the fraction done; the run stops if it returns False. If it has a method ``tally``,
-        that is called before with the `Tally` of a search.
+        that is called before with the `Tally` of a search; a method ``expect``, with a stage and how many seconds it
+        should take.
     time_limit : float, optional
         Seconds from now.
     max_bytes : int, optional
@@ -98,6 +99,12 @@ class Run:
         """Return the seconds until the time limit; None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - self._clock())
 
+    def expect(self, stage: str, seconds: float) -> None:
+        """Tell whoever watches how long a stage should take, if they want to know."""
+        tell = getattr(self._progress, "expect", None)
+        if tell is not None:
+            tell(stage, seconds)
+
     def follow(self, count: Callable[[], Tally] | None) -> None:
         """Note how to count what the search has found so far; None once it is over."""
         self._count = count
@@ -117,7 +124,7 @@ class Run:
 
     @contextmanager
     def reserving(self, seconds: float) -> Iterator[None]:
-        """Leave at least so many seconds of the time limit when the block ends."""
+        """Leave at least this many seconds of the time limit when the block ends."""
         before, self._reserved = self._reserved, seconds
         try:
             yield

@@ -24,7 +24,7 @@ from credibn.cli.options import (
     output,
 )
 from credibn.credible import CredibleSet
-from credibn.data.new_rows import read_other_columns
+from credibn.data.new_rows import HandleUnknown, read_other_columns
 from credibn.errors import OptionError
 from credibn.graphs.formats import parse_model_string
 from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
@@ -36,7 +36,10 @@ if TYPE_CHECKING:  # these take a while to import: the other commands do not wai
 
 
 _Training = Annotated[
-    str, typer.Argument(metavar="TRAINING", help="The table of 'learn'; read with the same options as there.")
+    str | None,
+    typer.Option(
+        "--data", metavar="TABLE", help="The table of 'learn', read with the same options; if RESULT has no counts."
+    ),
 ]
 _New = Annotated[str, typer.Argument(metavar="NEW", help="The rows to answer for: CSV, TSV or Parquet.")]
 _Target = Annotated[
@@ -48,8 +51,12 @@ _Impute = Annotated[bool, typer.Option("--impute", help="Fill the missing cells 
 _IgnoreExtra = Annotated[
     bool, typer.Option("--ignore-extra", help="Allow columns in NEW that RESULT does not know; --impute keeps them.")
 ]
+_HandleUnknown = Annotated[
+    HandleUnknown,
+    typer.Option(help="A category that the table of 'learn' does not have: refuse it, or take the cell as missing."),
+]
 _OtherData = Annotated[
-    bool, typer.Option("--allow-other-data", help="Fit the parameters to another table than that of 'learn'.")
+    bool, typer.Option("--allow-other-data", help="Fit the parameters to a TABLE other than that of 'learn'.")
 ]
 _Share = Annotated[float, typer.Option(metavar="P", help="Part of the posterior weight of RESULT to use.")]
 _Structure = Annotated[
@@ -77,13 +84,14 @@ _Seed = Annotated[int, typer.Option(metavar="S", help="The same seed gives the s
 @grouped
 def predict(
     result: ResultArgument,
-    training: _Training,
     new: _New,
     reading: ReadFlags,
+    data: _Training = None,
     target: _Target = None,
     proba: _Proba = False,
     impute: _Impute = False,
     ignore_extra: _IgnoreExtra = False,
+    handle_unknown: _HandleUnknown = "error",
     allow_other_data: _OtherData = False,
     share: _Share = 0.99,
     prior: PriorOption = "networks",
@@ -99,9 +107,12 @@ def predict(
     found = open_result(result)
     for name in target or []:
         position_of(found.names, name, "target")  # an unknown one is refused before the work
-    dataset = reading.read(training, columns_of_result(found))
-    model = average_models(found, dataset, share=share, prior=prior, allow_other_data=allow_other_data)
-    answer = _answer(model, new, target or [], proba, ignore_extra)
+    if data is None and (reading != ReadFlags() or allow_other_data):
+        raise OptionError("options for reading a table were given without --data; give the table too")
+    table = None if data is None else reading.read(data, columns_of_result(found))
+    model = average_models(found, table, share=share, prior=prior, allow_other_data=allow_other_data)
+    options = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
+    answer = _answer(model, new, target or [], proba, options)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
     if not as_json:
         networks = "1 network" if model.n_networks == 1 else f"{model.n_networks:,} networks"
@@ -110,24 +121,24 @@ def predict(
     deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json, is_data=impute)
 
 
-def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, ignore_extra: bool) -> "DataFrame":
+def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, options: dict[str, Any]) -> "DataFrame":
     """Return the predictions of these targets, or without one the rows with their missing cells filled."""
     if not targets:
-        return _filled(model, new, ignore_extra)
+        return _filled(model, new, options)
     if not proba:
-        predicted: Any = model.predict(new, targets, ignore_extra=ignore_extra)
+        predicted: Any = model.predict(new, targets, **options)
         return predicted  # type: ignore[no-any-return]
     for name in targets:
         if model.states[model.names.index(name)] is None:
             raise OptionError(f"target {name!r} is continuous and has no states: leave out --proba to get its mean")
-    answer = model.predict_proba(new, targets, ignore_extra=ignore_extra)
+    answer = model.predict_proba(new, targets, **options)
     pairs: list[Any] = answer.columns.to_list()  # of a target and its state
     return answer.set_axis([f"{name}={'(missing)' if state is None else state}" for name, state in pairs], axis=1)
 
 
-def _filled(model: AveragedModel, new: str, ignore_extra: bool) -> "DataFrame":
+def _filled(model: AveragedModel, new: str, options: dict[str, Any]) -> "DataFrame":
     """Return the rows with their missing cells filled, and all columns of the table in its order."""
-    frame = model.impute(new, ignore_extra=ignore_extra)
+    frame = model.impute(new, **options)
     names, others = read_other_columns(new, model.names)
     for name in others.column_names:
         frame[name] = others.column(name).to_pandas()
@@ -175,13 +186,14 @@ def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
         found = open_result(path)
         if columns_of_result(found) != "discrete":
             raise OptionError(
-                f"{path} was found with a score of numbers, and network files hold categories only; learn from a table "
-                "that is cut with --discretise"
+                f"{path} was learned with a score for continuous columns, but network files hold categories only; "
+                "learn again with --discretise"
             )
         return found.most_probable_class(prior).representative, _sample_size(found)
     if not os.path.exists(path) and not path.suffix:
         raise OptionError(
-            f"{text!r} is no file and no model string; give a result, a network file, or a string such as '[A][B|A]'"
+            f"{text!r} is neither a file nor a model string; give a result, a network file, or a string such as "
+            "'[A][B|A]'"
         )
     return read_network(path).graph, 1.0
 

@@ -112,6 +112,10 @@ class TableFlags:
     only: Annotated[
         list[str] | None, _data(metavar="COL", help="Column to use, without all others; may be repeated.")
     ] = None
+    encoding: Annotated[str | None, _data(metavar="NAME", help="Encoding of the file, such as cp1252.")] = None
+    decimal: Annotated[str | None, _data(metavar="C", help="Decimal separator of numbers.")] = None
+    thousands: Annotated[str | None, _data(metavar="C", help="Thousands separator of numbers.")] = None
+    comment: Annotated[str | None, _data(metavar="C", help="Leave out lines that begin so.")] = None
 
     def options(self) -> ReadOptions:
         """Return the options of the library."""
@@ -120,6 +124,10 @@ class TableFlags:
             columns=kinds or None,
             drop=self.drop or None,
             only=self.only or None,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            comment=self.comment,
             weights=self.weights,
             missing=self.missing,
             discretise=_cut_rules(self.discretise or []),
@@ -264,7 +272,10 @@ class GapFlags(EpsilonFlags):
 class SearchFlags:
     """How networks are searched for."""
 
-    unit: Annotated[Unit, _search(help="Search by class, where possible, or list networks one by one.")] = "auto"
+    unit: Annotated[
+        Unit,
+        _search(metavar="WHAT", help="auto, classes or networks: search by class, where possible, or one by one."),
+    ] = "auto"
     score_equivalent: Annotated[
         bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
     ] = False
@@ -320,6 +331,10 @@ class LimitFlags(ThreadFlags):
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
     ] = None
+    keep_counts: Annotated[
+        bool,
+        output("--keep-counts/--no-counts", help="Whether the result holds the counts that 'predict' needs."),
+    ] = True
 
     def options(self, counts: CountFlags | None = None) -> Limits:
         """Return the options of the library; here a memory limit without a unit is in GiB."""
@@ -330,6 +345,7 @@ class LimitFlags(ThreadFlags):
             time_limit=self.time_limit,
             memory_limit=resolve_bytes(self.memory_limit, unit="G"),
             n_threads=self.n_threads,
+            keep_counts=self.keep_counts,
         )
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from credibn._base.text import byte_text, plural, printable
+from credibn._base.text import byte_text, duration_text, plural, printable
 from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
@@ -27,6 +27,7 @@ from credibn.errors import CredibnError, CredibnWarning, Option
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
+from credibn.scores.scoring import LONG
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
     from pandas import DataFrame
@@ -247,8 +248,20 @@ def print_estimate(estimate: ScoringEstimate, as_json: bool) -> None:
         ("sets, at most", f"{estimate.n_sets:,}"),
         ("local scores, at most", f"{estimate.n_local_scores:,}"),
         ("memory", byte_text(estimate.memory_bytes)),
+        ("time", _time_text(asdict(estimate))),
     ]
     _print_table(("predicted", ""), rows)
+
+
+def _time_text(scoring: Mapping[str, Any]) -> str:
+    """Return how long scoring takes, and what to try where that is long."""
+    seconds, most = scoring["seconds"], scoring["feasible_parents"]
+    takes = "more memory than there is" if seconds is None else f"about {duration_text(seconds)}"
+    if seconds is not None and seconds <= LONG:
+        return takes
+    if most is None:
+        return f"{takes}; use fewer columns"
+    return f"{takes}; try --max-parents {most}, about {duration_text(scoring['feasible_seconds'])}"
 
 
 def print_summary(summary: DataSummary) -> None:
@@ -265,8 +278,8 @@ def print_costs(costs: Mapping[str, Any]) -> None:
         typer.echo(f"\nScoring with {costs['score']}: {printable(costs['scoring_refused'])}")
         return
     typer.echo(
-        f"\nScoring with {costs['score']} for a Bayes factor of 20 takes at most {scoring['n_sets']:,} sets of "
-        f"variables and {byte_text(scoring['memory_bytes'])}; 'credibn score --estimate' predicts it for other options."
+        f"\nScoring with {costs['score']} for a Bayes factor of 20 takes {_time_text(scoring)}. "
+        "'credibn score --estimate' predicts it for other options."
     )
     if posterior is None:
         typer.echo(f"The posterior of all networks takes too long for {scoring['n_searched']:,} variables.")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
-from credibn.credible.structures import agreed_edges, listed_edges
+from credibn.credible.structures import agreed_edges, one_way_edges
 from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
@@ -84,8 +84,8 @@ class Averages:
         edges = self.parent_sets.edges
         if self.is_whole:
             agreed = agreed_edges(self.table, self.weighted.structures, self.weighted.weights)
-        else:  # other members may be missing: only where no candidate has the way back, there can be none
-            agreed = np.where(listed_edges(self.table).T, self._features.compelled, edges)
+        else:  # other members may be missing: none has an edge that the constraints rule out
+            agreed = np.where(one_way_edges(self.table), edges, self._features.compelled)
         return np.minimum(agreed, edges)
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
-from credibn.credible.structures import Structures, listed_edges, masks_of
+from credibn.credible.structures import Structures, masks_of, one_way_edges
 from credibn.graphs import CPDAG, cpdag_of, network_graph
 from credibn.graphs.background import orient
 from credibn.scores import ScoreTable
@@ -68,7 +68,7 @@ class CredibleClass:
         """The edges with a direction where all networks of the class agree on it that the constraints leave.
 
         The same as `cpdag` where the set has whole classes. Of a set that is not complete, and of the k best, networks
-        may be missing: then these are the directions that follow from the parent sets that are left.
+        may be missing: then these are the directions that follow from forbidden and required edges and tiers.
         """
         if self.fixed is None:
             return self.cpdag
@@ -120,7 +120,7 @@ class CredibleClasses(Sequence[CredibleClass]):
         )
 
     def _fixed(self, number: int) -> NDArray[np.uint64] | None:
-        """Return the edges that all networks of a class have; where some may be missing, those with no way back."""
+        """Return the edges that all networks of a class have; where some may be missing, those of the constraints."""
         found = self._structures
         if found.class_of is None:
             return None
@@ -135,9 +135,8 @@ class CredibleClasses(Sequence[CredibleClass]):
     @cached_property
     def _one_way(self) -> NDArray[np.uint64]:
         n, words = self._table.n_variables, self._table.masks.shape[1]
-        allowed = ~listed_edges(self._table).T  # [parent, child]: no candidate of the parent holds the child
         masks = np.zeros((n, words), dtype=np.uint64)
-        for parent, child in np.argwhere(allowed).tolist():
+        for parent, child in np.argwhere(one_way_edges(self._table)).tolist():
             masks[child, parent // 64] |= np.uint64(1 << parent % 64)
         return masks
 

@@ -26,6 +26,7 @@ from credibn._base.text import duration_text, plural
 from credibn.credible.averages import Averages, with_pairs_over_all
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
+from credibn.credible.families import StoredFamilies
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
 from credibn.credible.structures import Structures, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, log_sum, shares, weigh
@@ -90,6 +91,8 @@ class CredibleSet:
         Seconds spent on read, score, search and the sum over all networks (posterior), and in total.
     settings, provenance, statistics : mapping
         Every option; where the result comes from; what the engine counted. All ready for JSON.
+    families : StoredFamilies or None
+        Counts and moments of the training table, as far as prediction needs them: see `credibn.credible.families`.
 
     Examples
     --------
@@ -119,6 +122,7 @@ class CredibleSet:
     settings: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    families: StoredFamilies | None = None
 
     def __post_init__(self) -> None:
         if self.complete is not (self.stopped_because is None) or (self.unexplored_bound is None) is not self.complete:

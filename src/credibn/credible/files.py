@@ -1,5 +1,7 @@
 """Credible sets as files, ``.credibn``: one Arrow IPC file with all that a set holds, its score table included.
 
+Of the training table it holds counts and moments, as far as its networks need them for prediction, and no rows.
+
 The file has one row and a column for each array, a list with the array's items in C order; everything else is JSON in
 the schema's metadata. Buffers are compressed with zstd. Nothing in a file is executed, and everything is checked when
 it is read: the checksum of the file, shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
+from credibn.credible import family_files
 from credibn.credible.credible_set import CredibleSet
 from credibn.credible.structures import Structures, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
@@ -29,11 +32,14 @@ from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_che
 from credibn.search import exact_scores, tolerance_of
 
 _VERSION = 5
-"""Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum, 1 to 4 had no
-probabilities over all networks; all are read."""
+"""All versions are read.
+
+Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum, 1 to 4 had neither
+probabilities over all networks nor counts of the training table.
+"""
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
-_COLUMNS = {
+_COLUMNS: dict[str, Any] = {
     "offsets": np.int64,
     "candidate_scores": np.float64,
     "candidate_masks": np.uint64,
@@ -43,7 +49,8 @@ _COLUMNS = {
     "class_of": np.int64,
     "edges_over_all": np.float64,
 }
-_SINCE = {"edges_over_all": 5}
+_COLUMNS |= family_files.COLUMNS
+_SINCE = {"edges_over_all": 5} | dict.fromkeys(family_files.COLUMNS, 5)
 """Columns that files of earlier versions lack."""
 _OF_THE_SET = (
     "optimal_score",
@@ -57,7 +64,7 @@ _OF_THE_SET = (
     "settings",
     "provenance",
 )
-_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET)
+_FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET, "training")
 _OF_OLD_VERSIONS = ("engine", "timings", "statistics")
 
 
@@ -85,6 +92,8 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         facts[name] = dict(value) if isinstance(value, Mapping) else value
     if credible.unexplored_bound == math.inf:
         facts["unexplored_bound"] = "unbounded"
+    facts["training"], counted = family_files.as_file(credible.families, table, structures)
+    arrays |= counted
     schema = _schema(_VERSION).with_metadata(
         {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
@@ -125,6 +134,8 @@ def read_credible_set(path: str | PathLike[str]) -> CredibleSet:
     except (pa.ArrowException, CredibnError, ValueError, TypeError, OverflowError) as error:
         raise not_valid(path, "a credible set of credibn", error) from error
     except OSError as error:
+        if error.errno is None:  # Arrow's own
+            raise not_valid(path, "a credible set of credibn", error) from error
         raise FileFormatError(f"{path}: cannot be read ({error}); check the path") from error
 
 
@@ -148,13 +159,15 @@ def _facts(path: Path, file: ArrowFile) -> tuple[int, dict[str, Any]]:
         raise FileFormatError(f"{path}: expected JSON in the metadata ({error!r})") from error
     if version == 1 and isinstance(facts, dict) and "log_total_mass" not in facts:
         facts["log_total_mass"] = None
+    if version < 5 and isinstance(facts, dict):
+        facts.setdefault("training", None)
     expected = (*_FACTS, *_OF_OLD_VERSIONS) if version < 3 else _FACTS
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
-        raise FileFormatError(f"{path}: expected the facts {', '.join(expected)}; missing or unknown: {missing}")
+        raise FileFormatError(f"{path}: expected the fields {', '.join(expected)}; missing or unknown: {missing}")
     for name, value in facts.items():
         if not _is_of_kind(name, value):
-            raise FileFormatError(f"{path}: the fact {name!r} cannot be {value!r:.80}")
+            raise FileFormatError(f"{path}: the field {name!r} cannot be {value!r:.80}")
     return version, facts
 
 
@@ -166,6 +179,8 @@ def _is_of_kind(name: str, value: object) -> bool:
             return isinstance(value, list)
         case "score_provenance" | "settings" | "provenance" | "statistics":
             return isinstance(value, dict)
+        case "training":
+            return value is None or isinstance(value, dict)
         case "timings":
             return isinstance(value, dict) and all(_is_of_kind("seconds", seconds) for seconds in value.values())
         case "by_class" | "complete":
@@ -195,11 +210,11 @@ def _arrays(path: Path, reader: Any, columns: Mapping[str, Any]) -> dict[str, ND
     batch.validate(full=True)
     if batch.num_rows != 1:
         raise FileFormatError(f"{path}: expected one row, found {batch.num_rows}")
-    arrays = {}
+    arrays = {name: np.zeros(0, dtype=dtype) for name, dtype in family_files.COLUMNS.items()}
     for (name, dtype), column in zip(columns.items(), batch.columns, strict=True):
         items = column.flatten()
         if column.null_count or items.null_count:
-            raise FileFormatError(f"{path}: expected a value everywhere, found an empty one in {name!r}")
+            raise FileFormatError(f"{path}: found a missing value in {name!r}")
         size = np.dtype(dtype).itemsize
         buffer = items.buffers()[1] if len(items) else b""
         arrays[name] = np.frombuffer(buffer, dtype, len(items), items.offset * size).copy()
@@ -232,20 +247,29 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
     class_of = None if facts["by_class"] else shaped["class_of"]
     structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
     _check_structures(path, table, structures, facts)
+    try:
+        families = family_files.of_file(facts["training"], arrays, table, structures)
+    except FileFormatError as error:
+        raise _damaged(path, f"what it holds of the training table is wrong: {error}") from error
     bound, over_all = facts["unexplored_bound"], _edges_over_all(path, arrays.get("edges_over_all"), n)
     credible = CredibleSet(
         score_table=table,
         structures=structures,
         unexplored_bound=math.inf if bound == "unbounded" else bound,
+        families=families,
         edges_over_all=over_all,
         **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
         **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )
     if credible.log_total_mass is not None and credible.log_mass > credible.log_total_mass + _MASS_SLACK:
-        raise FileFormatError(
-            f"{path}: the networks have more mass than all networks; the file was altered or damaged: make it again"
-        )
+        raise _damaged(path, "the networks have more mass than all networks")
     return credible
+
+
+def _damaged(path: Path, what: str) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: {what}; the file is damaged or was altered: restore it from a good copy, or create it again"
+    )
 
 
 def _edges_over_all(path: Path, values: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
@@ -255,17 +279,14 @@ def _edges_over_all(path: Path, values: NDArray[np.float64] | None, n: int) -> N
     edges = values.reshape(n, n) if values.size == n * n else np.full((1, 1), math.nan)
     is_possible = (edges >= 0).all() and (edges + edges.T <= 1 + _MASS_SLACK).all() and not edges.diagonal().any()
     if not is_possible:
-        raise FileFormatError(
-            f"{path}: expected a probability for each of {n * n} edges over all networks; the file was altered or "
-            "damaged: make it again"
-        )
+        raise _damaged(path, f"expected a probability for each of {n * n} edges over all networks")
     return edges
 
 
 def _check_structures(path: Path, table: ScoreTable, structures: Structures, facts: Mapping[str, Any]) -> None:
     def require(holds: bool, what: str) -> None:
         if not holds:
-            raise FileFormatError(f"{path}: {what}; the file was altered or damaged: make it again")
+            raise _damaged(path, what)
 
     choices, scores, slack = structures.choices, structures.scores, 2 * tolerance_of(table)
     require(bool((choices < table.counts).all()), "a network uses a candidate that is not in the score table")

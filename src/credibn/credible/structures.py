@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
+from credibn.errors import CredibnError
 from credibn.scores import ScoreTable
+from credibn.scores.constraints import resolve_constraints
 
 _BATCH = 1 << 14
 
@@ -120,12 +122,17 @@ def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint6
     return table.masks[table.offsets[:-1] + choices.astype(np.int64)]
 
 
-def listed_edges(table: ScoreTable) -> NDArray[np.bool_]:
-    """Return which edges some candidate has, shape (n, n): no credible network has another; rows are parents."""
-    n = table.n_variables
-    listed = np.bitwise_or.reduceat(table.masks, table.offsets[:-1], axis=0)
-    bits = np.unpackbits(np.ascontiguousarray(listed, dtype="<u8").view(np.uint8), axis=1, count=n, bitorder="little")
-    return bits.T.astype(bool)
+def one_way_edges(table: ScoreTable) -> NDArray[np.bool_]:
+    """Return which edges cannot be reversed, shape (n, n), rows parents: required, or forbidden the other way."""
+    one_way = np.zeros((table.n_variables, table.n_variables), dtype=bool)
+    try:
+        constraints = resolve_constraints(table.names, **table.provenance.get("constraints", {}))
+    except (CredibnError, TypeError):  # of a table from elsewhere, which says it in its own way
+        return one_way
+    for child in range(table.n_variables):
+        one_way[list(constraints.required[child]), child] = True
+        one_way[child, list(constraints.forbidden[child])] = True
+    return one_way
 
 
 def agreed_edges(table: ScoreTable, structures: Structures, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ def column_notes(
         notes.append(
             Phrase(
                 "{} a different value in almost every row, as an identifier has: leave {} out with {}",
-                _listed(identifiers, "has", "have"),
+                listed(identifiers, "has", "have"),
                 "it" if len(identifiers) == 1 else "them",
                 Option("drop", identifiers[:_NAMES_SHOWN]),
             )
@@ -59,7 +59,7 @@ def column_notes(
             Phrase(
                 "{} fractional numbers, and each different number is a category: pass {} to read numbers, or {} for "
                 "bins",
-                _listed(fractions, "holds", "hold"),
+                listed(fractions, "holds", "hold"),
                 numbers,
                 Option("discretise", dict.fromkeys(fractions[:_NAMES_SHOWN], "equal_frequency:4")),
             )
@@ -74,7 +74,7 @@ def constant_note(constant: Sequence[str]) -> Note | None:
     one = len(constant) == 1
     return Phrase(
         "{} constant: {} in the data and {} no part in the search; {} leaves {} out",
-        _listed(constant, "is", "are"),
+        listed(constant, "is", "are"),
         "it stays" if one else "they stay",
         "takes" if one else "take",
         Option("drop", list(constant[:_NAMES_SHOWN])),
@@ -82,7 +82,8 @@ def constant_note(constant: Sequence[str]) -> Note | None:
     )
 
 
-def _listed(names: Sequence[str], verb: str, verbs: str) -> str:
+def listed(names: Sequence[str], verb: str, verbs: str) -> str:
+    """Return the subject of a sentence about columns, and its verb."""
     shown = ", ".join(map(quoted, names[:_NAMES_SHOWN]))
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return f"column {shown} {verb}" if len(names) == 1 else f"columns {shown}{more} {verbs}"

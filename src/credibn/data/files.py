@@ -19,12 +19,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from credibn.data.number_forms import NumberForm
 from credibn.data.suggesting import suggestion
-from credibn.errors import DataError, FileFormatError
+from credibn.data.text_files import RecordLines, TextFile, copy_as_utf8, look_at
+from credibn.errors import DataError, FileFormatError, Option, Phrase
+from credibn.options import ReadOptions
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-_ENDINGS = "'.csv', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
+_ENDINGS = "'.csv', '.txt', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
 _LONGEST_LINE = 2_000_000
 """Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
@@ -38,6 +41,7 @@ class FileScan:
     sql: str
     names: tuple[str, ...]
     is_text: bool
+    notes: tuple[Phrase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,16 @@ class _Dialect:
     compression: str
 
 
-def scan_files(path: str | os.PathLike[str]) -> FileScan:
-    """Return the query that reads the file, or every file that the glob pattern ``path`` matches."""
+def scan_files(path: str | os.PathLike[str], given: ReadOptions, folder: str) -> FileScan:
+    """Return the query that reads the file, or every file that the glob pattern ``path`` matches.
+
+    Text that DuckDB cannot read as it is gets a copy in the folder.
+    """
     files = [_local(file) for file in _find(os.path.expanduser(os.fspath(path)))]
     kinds = {_ending(file)[0] in (".parquet", ".pq") for file in files}
     if len(kinds) > 1:
         raise DataError(f"{os.fspath(path)!r} matches text and Parquet files: read one kind at a time")
-    scan = _scan_parquet(files) if kinds == {True} else _scan_text(files)
+    scan = _scan_parquet(files) if kinds == {True} else _scan_text(files, given, folder)
     if not scan.names:
         raise DataError(f"{files[0]!r} is empty: its first line must name the columns")
     return scan
@@ -99,7 +106,7 @@ def _ending(file: str) -> tuple[str, str]:
     if kind in (".parquet", ".pq"):
         if compression != "none":
             raise FileFormatError(f"{file!r} is Parquet compressed as a whole: unpack it (Parquet compresses inside)")
-    elif kind not in _DELIMITERS:
+    elif kind not in _TEXT_ENDINGS:
         raise FileFormatError(f"{file!r} has an unknown ending: rename or convert it to one of {_ENDINGS}")
     return kind, compression
 
@@ -122,23 +129,39 @@ def _scan_parquet(files: list[str]) -> FileScan:
     return FileScan(sql, headers[0], is_text=False)
 
 
-def _scan_text(files: list[str]) -> FileScan:
+def _scan_text(files: list[str], given: ReadOptions, folder: str) -> FileScan:
     headers: list[tuple[str, ...]] = []
+    notes: list[Phrase] = []
     files_of: dict[_Dialect, list[str]] = {}
-    for file in files:
-        header, dialect = _read_header(file)
+    for number, file in enumerate(files):
+        header, dialect, text = _read_header(file, given)
+        if text.note is not None:
+            notes.append(text.note)
+        if text.needs_copy and header:
+            copy = os.path.join(folder, f"copy-{number}.csv")
+            copy_as_utf8(text, dialect.delimiter, header, copy)
+            file, dialect = copy, _Dialect(dialect.delimiter, "\n", "none")
         _check_end(file, dialect)
         headers.append(header)
         files_of.setdefault(dialect, []).append(file)
     _check_same_columns(files, headers)
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(headers[0])))
+    values = ", ".join(f"{_plain_number(f'c{i}', given)} AS c{i}" for i in range(len(headers[0])))
     scans = [
-        f"SELECT * FROM read_csv({_file_list(group)}, columns={{{columns}}}, header=true, auto_detect=false, "
+        f"SELECT {values} FROM read_csv({_file_list(group)}, columns={{{columns}}}, header=true, auto_detect=false, "
         f"delim={sql_text(dialect.delimiter)}, quote='\"', escape='\"', nullstr='', hive_partitioning=false, "
         f"new_line={sql_text(_LINE_BREAKS[dialect.line_break])}, compression={sql_text(dialect.compression)})"
         for dialect, group in files_of.items()
     ]
-    return FileScan(" UNION ALL ".join(scans), headers[0], is_text=True)
+    return FileScan(" UNION ALL ".join(scans), headers[0], is_text=True, notes=tuple(notes))
+
+
+def _plain_number(column: str, given: ReadOptions) -> str:
+    """Return the SQL of a column whose numbers are written with the separators that the caller names."""
+    if given.decimal in (None, ".") and given.thousands is None:
+        return column
+    form = NumberForm(given.decimal or ".", given.thousands or "")
+    return f"CASE WHEN {form.matches(column)} THEN {form.plain(column)} ELSE {column} END"
 
 
 def _check_same_columns(files: list[str], headers: list[tuple[str, ...]]) -> None:
@@ -152,30 +175,34 @@ def _check_same_columns(files: list[str], headers: list[tuple[str, ...]]) -> Non
             )
 
 
-def _read_header(file: str) -> tuple[tuple[str, ...], _Dialect]:
+def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Dialect, TextFile]:
     kind, compression = _ending(file)
-    packing = None if compression == "none" else compression
     try:
-        with pa.input_stream(file, compression=packing) as stream:
-            # Escaped, because the buffer reaches beyond the header: DuckDB reports wrong bytes further down.
-            text = io.TextIOWrapper(
-                io.BufferedReader(stream), encoding="utf-8-sig", errors="surrogateescape", newline=""
-            )
+        look = look_at(file, compression, given.encoding, given.comment)
+        # Escaped, because the buffer reaches beyond the header: DuckDB reports wrong bytes further down.
+        with look.open(errors="surrogateescape" if look.encoding == "utf-8-sig" else "replace") as text:
             lines = _HeaderLines(text)
-            first = next(lines, "")
-            delimiter = _DELIMITERS[kind]
-            if kind == ".csv" and delimiter not in first:
-                delimiter = next((other for other in (";", "\t", "|") if other in first), delimiter)
+            records = RecordLines(lines, look.comment)
+            first = next(records, "")
+            delimiter = _delimiter(kind, first)
             header = next(
-                csv.reader(itertools.chain([first] if first else [], lines), delimiter=delimiter, strict=True), []
+                csv.reader(itertools.chain([first] if first else [], records), delimiter=delimiter, strict=True), []
             )
             "".join(header).encode()
-    except (OSError, pa.ArrowException, UnicodeEncodeError, csv.Error) as error:
+    except (OSError, pa.ArrowException, UnicodeError, csv.Error) as error:
         raise FileFormatError(
             f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error
     ending = re.search(r"(\r\n|\n|\r)$", lines.last)
-    return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression)
+    return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression), look
+
+
+def _delimiter(kind: str, header: str) -> str:
+    """Return what separates fields: a comma, or what occurs more often in the header, outside of quotes."""
+    if kind in (".tsv", ".tab"):
+        return "\t"
+    plain = re.sub('"[^"]*"', "", header)
+    return max(",;\t|", key=plain.count)
 
 
 def _check_end(file: str, dialect: _Dialect) -> None:
@@ -218,9 +245,21 @@ def shorten(error: Exception) -> str:
     file = next((f"{line.removeprefix('file = ')!r}, " for line in lines if line.startswith("file = ")), "")
     place = re.match(r".*CSV Error on Line: (\d+)", lines[0])
     if "invalid state" in lines[0]:
-        return f"{file}no line is known: there are double quotes or line breaks where a table has none"
+        return f"{file}no line is known: quotes or line ends differ from those of the header"
     if place is None:
         return file + lines[0].split(": ", 1)[-1]
     # The message quotes the line first, which may itself have line breaks: recognise the fact by its words.
     fact = next((line for line in lines[1:] if _FACT.search(line)), "it does not fit the header")
     return f"{file}line {place.group(1)}: {fact.rstrip('.')} ({lines[1][:80]})"
+
+
+def repair_of_text(error: Exception) -> Phrase:
+    """Return what to do about a line that DuckDB cannot read."""
+    lines = str(error).splitlines()
+    if "invalid state" in lines[0]:
+        return Phrase("repair the quotes, or pass {} to read line by line", Option("encoding", "utf-8"))
+    if any(line.startswith("Original Line: #") for line in lines):
+        return Phrase("pass {} if such lines are comments, or repair the line", Option("comment", "#"))
+    if any(line.startswith("Invalid unicode") for line in lines):
+        return Phrase("pass the {} of the file, such as {}", Option("encoding"), Option("encoding", "cp1252"))
+    return Phrase("repair the line, or save the table again as UTF-8 text with a field for each column")

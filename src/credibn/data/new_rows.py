@@ -1,8 +1,8 @@
 """Read rows for a fitted model: in their order, encoded with the states of the training table.
 
 A `Dataset` holds distinct rows with counts and finds states in the data. Rows to be predicted need neither: each is
-answered in its place, and a value that the model does not know is an error, not a new state. Missing values stay, as
-code -1 or as NaN. Cost: one scan of the table, memory for all its rows.
+answered in its place, and a category that the model does not know is an error or counts as missing, but is never a new
+state. Missing values stay, as code -1 or as NaN. Cost: one scan of the table, memory for all its rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,15 @@ from credibn.data.options import missing_texts
 from credibn.data.reduction import cleaned_column
 from credibn.data.sources import Source, open_source, reading, workspace
 from credibn.data.suggesting import suggestion
-from credibn.errors import DataError, Option
+from credibn.errors import DataError, Option, Phrase
+from credibn.options import check_choice
 
+HandleUnknown = Literal["error", "ignore"]
+"""What to do with a category that the model does not know: refuse it, or take it as missing."""
 MISSING_CODE = -1
 """The code of a missing value of a discrete column."""
+_UNKNOWN_CODE = -2
+"""The code of an ignored category, until all of a column are known: missing, even where None is a state."""
 
 _SHOWN_STATES = 10
 
@@ -67,7 +72,9 @@ def read_rows(
     *,
     missing_values: Iterable[str] | None = None,
     ignore_extra: bool = False,
+    handle_unknown: str = "error",
     unread: Iterable[str] = (),
+    dropped: Iterable[str] = (),
 ) -> NewRows:
     """Read a table of new rows, of any kind that `read_data` takes, with the states of a model.
 
@@ -78,8 +85,10 @@ def read_rows(
 
     ``missing_values`` are those of `read_data`; a text that is a state of its column is never missing, and where None
     is a state, a missing value is that state. Columns that the model does not have are an error unless
-    ``ignore_extra``.
+    ``ignore_extra``, or unless they are ``dropped``. A category that is not among the states is an error; with
+    ``handle_unknown="ignore"`` its cell has no value. Text in a column of numbers is always an error.
     """
+    check_choice("handle_unknown", handle_unknown, get_args(HandleUnknown))
     if isinstance(data, Dataset):
         raise DataError("a Dataset does not keep the order of rows: give the table that it was read from")
     if is_ibis_table(data):
@@ -89,7 +98,7 @@ def read_rows(
     with workspace() as connection:
         connection.execute("SET preserve_insertion_order = true")
         source = open_source(data, connection)
-        position_of = _positions(data, source, variables, ignore_extra)
+        position_of = _positions(data, source, variables, None if ignore_extra else set(dropped))
         given = tuple(name in position_of for name in variables)
         position_of = {name: at for name, at in position_of.items() if name not in set(unread)}
         texts = missing_texts(missing_values, source.is_text_file)
@@ -102,7 +111,9 @@ def read_rows(
             columns.append(_all_missing(len(table), known))
             continue
         values = table.column(f"c{at}").combine_chunks()
-        cell = _Column(name, known, (cuts or {}).get(name), texts, source.is_text_file)
+        cell = _Column(
+            name, known, (cuts or {}).get(name), texts, source.is_text_file, ignores_unknown=handle_unknown == "ignore"
+        )
         columns.append(cell.encode(values, source.declared[at]))
     return NewRows(variables, labels, tuple(columns), given, _pandas_index(data))
 
@@ -118,8 +129,8 @@ def read_other_columns(path: str | os.PathLike[str], names: Iterable[str]) -> tu
     return source.names, table.drop_columns(["row"]).rename_columns([source.names[at] for at in positions])
 
 
-def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extra: bool) -> dict[str, int]:
-    """Return the position in the table of each variable that is there."""
+def _positions(data: object, source: Source, names: tuple[str, ...], dropped: set[str] | None) -> dict[str, int]:
+    """Return the position in the table of each variable that is there; other columns are dropped, all with None."""
     if isinstance(data, np.ndarray) and data.dtype.names is None:
         if len(source.names) != len(names):
             raise DataError(
@@ -127,8 +138,8 @@ def _positions(data: object, source: Source, names: tuple[str, ...], ignore_extr
                 "each, in the order of the model (NaN or None where unknown), or a DataFrame with names"
             )
         return {name: at for at, name in enumerate(names)}
-    extra = [name for name in source.names if name not in names]
-    if extra and not ignore_extra:
+    extra = [name for name in source.names if dropped is not None and name not in names and name not in dropped]
+    if extra:
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise DataError(
             "the model has no column {!r}{} ({}): rename or drop it, or pass {}",
@@ -163,6 +174,7 @@ class _Column:
     cuts: Sequence[float] | None
     missing_texts: tuple[str, ...]
     is_text_file: bool
+    ignores_unknown: bool
 
     def encode(self, values: Any, declared: tuple[object, ...] | None) -> NDArray[Any]:
         """Return the codes or numbers of an Arrow array; where a type declares states, it holds codes into them."""
@@ -174,6 +186,7 @@ class _Column:
         if codes is None:
             codes = self._label_codes(distinct, place)
         codes[codes == MISSING_CODE] = of_missing
+        codes[codes == _UNKNOWN_CODE] = MISSING_CODE
         encoded: NDArray[np.int64] = np.append(codes, of_missing)[place]
         return encoded
 
@@ -205,24 +218,34 @@ class _Column:
                 codes[at] = MISSING_CODE
             elif value in code_of:
                 codes[at] = code_of[value]
+            elif near := [label for label in self.states if str(label) == str(value)]:
+                raise self._unknown(value, _first_row(place, at), _conversion(near[0]))
+            elif self.ignores_unknown:
+                codes[at] = _UNKNOWN_CODE
             else:
-                raise DataError(self._unknown(value, _first_row(place, at)))
+                raise self._unknown(value, _first_row(place, at), self._correction(value))
         return codes
 
-    def _unknown(self, value: object, row: int) -> str:
+    def _correction(self, value: object) -> Phrase:
+        texts = [label for label in self.states or () if isinstance(label, str)]
+        near = f" ({suggestion(value[:80], texts)})" if isinstance(value, str) and texts else ""
+        return Phrase(
+            "correct it{}, or pass {} to take such cells as missing", near, Option("handle_unknown", "ignore")
+        )
+
+    def _unknown(self, value: object, row: int, fix: str | Phrase) -> DataError:
         assert self.states is not None
-        near = [label for label in self.states if str(label) == str(value)]
-        if near:
-            kind = type(near[0]).__name__
-            fix = f"the model knows {quoted(near[0])}, of another type; convert the column to {kind}"
-        else:
-            texts = [label for label in self.states if isinstance(label, str)]
-            fix = "correct it, or make it missing"
-            if isinstance(value, str) and texts:
-                fix = suggestion(value[:80], texts)
         shown = ", ".join(map(quoted, self.states[:_SHOWN_STATES]))
         more = f" and {len(self.states) - _SHOWN_STATES} more" if len(self.states) > _SHOWN_STATES else ""
-        return f"row {row}, column {self.name!r}: {quoted(value)} is not among the states {shown}{more}: {fix}"
+        return DataError(
+            "row {}, column {!r}: {} is not among the states {}{}: {}",
+            row,
+            self.name,
+            quoted(value),
+            shown,
+            more,
+            fix,
+        )
 
     def _numbers(self, distinct: Sequence[Any], place: NDArray[np.int64], how: str) -> NDArray[np.float64]:
         numbers = np.empty(len(distinct))
@@ -247,6 +270,10 @@ class _Column:
             return float(value) + 0.0
         except (TypeError, ValueError, OverflowError):
             return None
+
+
+def _conversion(known: object) -> str:
+    return f"the model knows {quoted(known)}, of another type; convert the column to {type(known).__name__}"
 
 
 def _distinct(values: Any, declared: tuple[object, ...] | None) -> tuple[list[Any], NDArray[np.int64]]:

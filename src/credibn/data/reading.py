@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from credibn.data.column_kinds import decide_kinds, look_at_columns
-from credibn.data.column_notes import Note, column_notes, constant_note
+from credibn.data.column_notes import Note, column_notes, constant_note, listed
 from credibn.data.dataset import Dataset
 from credibn.data.encoding import encode_column, fetch_dataset
+from credibn.data.number_forms import rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
 from credibn.data.reading_record import ColumnKind, Reading
-from credibn.data.reduction import reduce_rows, resolve_missing
+from credibn.data.reduction import TABLE, reduce_rows, resolve_missing
 from credibn.data.sources import describe_source, open_source, workspace
 from credibn.errors import CredibnWarning, DataError, Option, OptionError, Phrase
 from credibn.options import ReadOptions, suggesting
@@ -33,6 +34,10 @@ def read_data(
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -59,6 +64,13 @@ def read_data(
         Columns to leave out.
     only : iterable of str, optional
         The columns to use; all others are left out.
+    encoding : str, optional
+        The encoding of text files, such as "cp1252"; by default UTF-8, UTF-16 with a byte order mark, or what the bytes
+        suggest.
+    decimal, thousands : str, optional
+        The characters of numbers in text files, such as ``decimal=","``; by default found in each column.
+    comment : str, optional
+        Lines of a text file that begin with it are left out; by default "#" where the file begins so.
     state_names : mapping of str to list, optional
         The states of a column in order, also those that the data does not show. Without it the states are
         the values seen, in natural order (numbers by value, False before True, text by letter), or the
@@ -125,7 +137,7 @@ def read_table(data: object, given: ReadOptions, takes: str = "mixed", stackleve
 
 def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[Note]]:
     with workspace() as connection:
-        source = open_source(data, connection)
+        source = open_source(data, connection, given)
         names = source.names
         options = check_options(names, source.is_text_file, given, takes)
         variables = [i for i, name in enumerate(names) if name != options.weights and name not in options.drop]
@@ -135,8 +147,17 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
         reduce_rows(connection, source, variables, weights, options.missing_values)
         missing = resolve_missing(connection, names, variables, options.missing)
         contents = look_at_columns(connection, source, variables)
+        notes: list[Note | None] = [*source.notes, missing.note]
+        found: dict[str, str] = {}
+        if source.is_text_file and given.decimal is None and given.thousands is None:
+            texts = {i: names[i] for i in variables if contents[i].form == "text"}
+            rewritten = rewrite_numbers(connection, TABLE, texts)
+            contents |= look_at_columns(connection, source, list(rewritten))
+            for form in rewritten.values():
+                found |= {"decimal": form.decimal} if form.decimal != "." else {}
+                found |= {"thousands": form.thousands[0]} if form.thousands else {}
+            notes.append(_number_note([names[i] for i in rewritten], found))
         kinds = decide_kinds(names, contents, options)
-        notes: list[Note | None] = [missing.note]
         coded = []
         for i in variables:
             column, note = encode_column(
@@ -157,13 +178,21 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
         said = [note for note in notes if note is not None]
         reading = Reading(
             describe_source(data),
-            given.given(),
+            given.given() | found,
             missing.n_rows,
             missing.n_dropped,
             tuple(kinds[i] if i in kinds else _left_out(name, options) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
         return fetch_dataset(connection, [names[i] for i in variables], coded, reading), said
+
+
+def _number_note(names: Sequence[str], found: dict[str, str]) -> Phrase | None:
+    if not names:
+        return None
+    options = [Option(name, value) for name, value in found.items()]
+    separators = Phrase(" and ".join(["{}"] * len(options)), *options)
+    return Phrase("{} as numbers with {}", listed(names, "was read", "were read"), separators)
 
 
 def _left_out(name: str, options: ColumnOptions) -> ColumnKind:
@@ -176,9 +205,9 @@ def _unchanged(dataset: Dataset, given: ReadOptions) -> Dataset:
     is_same = all(known.get(name) is (kind == "categorical") for name, kind in kinds.items())
     changed = [Option(name) for name in given.given() if name != "columns" or not is_same]
     if changed:
-        listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
+        names = Phrase(", ".join(["{}"] * len(changed)), *changed)
         raise OptionError(
-            "a Dataset is already read, so {} cannot change it: pass the options with the table itself", listed
+            "a Dataset is already read, so {} cannot change it: pass the options with the table itself", names
         )
     if given.columns == "continuous" and any(dataset.is_discrete):
         name = dataset.names[dataset.is_discrete.index(True)]

@@ -21,10 +21,11 @@ import duckdb
 import pyarrow as pa
 
 from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
-from credibn.data.files import scan_files, shorten
+from credibn.data.files import repair_of_text, scan_files, shorten
 from credibn.data.frames import arrow_columns
 from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
-from credibn.errors import DataError, FileFormatError, Option, TimeLimitError, TooLargeError
+from credibn.errors import DataError, FileFormatError, Option, Phrase, TimeLimitError, TooLargeError
+from credibn.options import NO_OPTIONS, ReadOptions
 
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
@@ -51,6 +52,7 @@ class Source:
     count: str | None = None  # the column with the number of rows that each row stands for; None: one each
     fetch: Callable[[], None] = lambda: None  # fills the relation; called once, when the options are checked
     where: str = "the table"  # its name in messages: the path of a file
+    notes: tuple[Phrase, ...] = ()
 
 
 @contextlib.contextmanager
@@ -65,8 +67,7 @@ def reading(is_text_file: bool, where: str = "the table") -> Iterator[None]:
             fix = "restore it from a complete copy, and compress it again where it is compressed"
             raise FileFormatError(f"{where} cannot be read: {shorten(error)}; {fix}") from error
         if is_text_file:
-            fix = "repair the line, or save the table again as UTF-8 text with a field for each column"
-            raise FileFormatError(f"{shorten(error)}; {fix}") from error
+            raise FileFormatError("{}; {}", shorten(error), repair_of_text(error)) from error
         fix = "repair or save it again, with columns of text, numbers or booleans"
         raise DataError(f"{where} cannot be read: {shorten(error)}; {fix}") from error
 
@@ -173,15 +174,17 @@ def describe_source(data: object) -> str:
     return known.get(library, f"a {library} {name}")
 
 
-def open_source(data: object, connection: duckdb.DuckDBPyConnection) -> Source:
+def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: ReadOptions = NO_OPTIONS) -> Source:
     """Return ``data`` as a relation, of ``connection`` or, for a relation, of its own connection."""
     if isinstance(data, str | os.PathLike):
-        scan = scan_files(data)
+        ((folder,),) = connection.execute("SELECT current_setting('temp_directory')").fetchall()
+        scan = scan_files(data, given, folder)
         _check_names(scan.names)
         where = repr(os.fspath(data))
         with reading(scan.is_text, where):
             relation = connection.sql(scan.sql)
-        return Source(relation, scan.names, (None,) * len(scan.names), is_text_file=scan.is_text, where=where)
+        declared = (None,) * len(scan.names)
+        return Source(relation, scan.names, declared, is_text_file=scan.is_text, where=where, notes=scan.notes)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
     if is_ibis_table(data):

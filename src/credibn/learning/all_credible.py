@@ -11,7 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, within_limits
+from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, why_stopped, within_limits
 from credibn.options import (
     Edges,
     Limits,
@@ -51,12 +51,17 @@ def learn(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -103,6 +108,10 @@ def learn(
         default four fifths of the memory that the machine, the container and the limits of the process leave.
     n_threads : int, optional
         All cores by default; the result is the same for any number.
+    keep_counts : bool
+        Whether the result holds the counts, or moments, of the table that its networks need for prediction, and the
+        states of the columns; it never holds rows. They are also left out where they would take more than 32 MiB, or
+        longer than the time limit.
     executor : concurrent.futures.Executor, optional
         Does the work in tasks, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
         loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
@@ -113,8 +122,10 @@ def learn(
         Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
         ``tally`` of it, if there is one, is called before with what the search has found so far, a
         `credibn.search.Tally`.
-    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
+    state_names, weights, missing, missing_values, discretise, max_states
+        Likewise.
 
     Returns
     -------
@@ -175,7 +186,7 @@ def find_credible_set(call: Learning) -> CredibleSet:
             first = _optimum(call)
             gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), first.optimal_score)
             if first.found.stopped:
-                return collect(call, first, first.rows, gap, call.run.reason, first.bound)
+                return collect(call, first, first.rows, gap, why_stopped(call, first.found), first.bound)
         table = call.source.try_table_for(gap)
         if table is None and first is not None:
             return collect(call, first, first.rows, gap, call.run.reason, first.optimal_score)

@@ -43,6 +43,10 @@ def exact_posterior(
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -70,8 +74,10 @@ def exact_posterior(
         For scoring, as for `learn`.
     progress : callable, optional
         Called a few times per second with the stage and the fraction done; the work stops if it returns False.
-    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
+    state_names, weights, missing, missing_values, discretise, max_states
+        Likewise.
 
     Returns
     -------

@@ -50,12 +50,17 @@ def k_best_networks(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -73,10 +78,12 @@ def k_best_networks(
         taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
-    unit, engine, posterior_share, time_limit, memory_limit, n_threads, executor, checkpoint, progress
+    unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress
         As for `learn`.
-    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
+    state_names, weights, missing, missing_values, discretise, max_states
+        Likewise.
 
     Returns
     -------
@@ -120,12 +127,17 @@ def k_best_classes(
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
+    keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Progress | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",

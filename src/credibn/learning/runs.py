@@ -1,6 +1,7 @@
 """What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
 
 import math
+import time
 import warnings
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from credibn._base.checks import whole_number
 from credibn._base.version import version
 from credibn._run import Run
 from credibn.credible import CredibleSet
+from credibn.credible.families import StoredFamilies, families_in
 from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import sum_beside_search
@@ -34,6 +36,8 @@ from credibn.search import (
     tolerance_of,
 )
 
+_SECONDS_TO_COUNT = 0.5
+"""What the counts for prediction may take once a limit is reached."""
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
 
@@ -112,7 +116,9 @@ def _echoed(
     wanted = search.as_dict()
     gap = {name: wanted.pop(name) for name in ("bayes_factor", "epsilon", "ratio")}
     asked = gap if k_best is None else {"k": k_best[0], "k_best": k_best[1]}
-    allowed = {name: value for name, value in limits.as_dict().items() if name != "n_threads"}
+    allowed = {name: value for name, value in limits.as_dict().items() if name not in ("n_threads", "keep_counts")}
+    if not limits.keep_counts:
+        allowed["keep_counts"] = False
     return {**asked, **scoring.as_dict(), **wanted, **allowed, **reading.given()}
 
 
@@ -282,17 +288,20 @@ def collect(
     epsilon: float,
     reason: str | None,
     bound: float | None,
-    **of_k_best: int,
+    n_requested: int | None = None,
+    n_tied_at_boundary: int | None = None,
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be."""
     table = answer.table
     over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
+    families = _count_families(call, table, rows)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
     if settings["score"] == "auto":
         settings["score"] = scoring.get("score")
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
+    reading = None if call.source.data is None else call.source.data.reading
     call.run.settle(reason)
     return CredibleSet(
         score_table=table,
@@ -313,7 +322,22 @@ def collect(
             "n_rows": scoring.get("n_rows"),
             "scores_complete_for": table.epsilon,
             "unit": answer.unit,
+            "reading": None if reading is None else reading.as_json(),
         },
         statistics=answer.found.statistics,
-        **of_k_best,
+        families=families,
+        n_requested=n_requested,
+        n_tied_at_boundary=n_tied_at_boundary,
     )
+
+
+def _count_families(call: Learning, table: ScoreTable, rows: Structures) -> StoredFamilies | None:
+    """Return the counts that prediction needs; None without data, or where they are not wanted or take too long."""
+    data, left = call.source.data, call.run.seconds_left()
+    if data is None or not call.limits.keep_counts:
+        return None
+    if call.run.reason == "interrupted":
+        left = 0.0
+    end = math.inf if left is None else time.monotonic() + max(left, _SECONDS_TO_COUNT)
+    with call.run.timing("search"):
+        return StoredFamilies.count(data, families_in(table, rows), lambda: time.monotonic() < end)

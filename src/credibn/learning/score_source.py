@@ -10,32 +10,42 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
 
-from credibn._base.text import byte_text
+from credibn._base.text import byte_text, duration_text
 from credibn._run import Run
+from credibn.data import Dataset
 from credibn.data.reading import read_table
 from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
-from credibn.scores import ScoreTable, read_scores
+from credibn.scores import BGe, GaussianBIC, ScoreTable, read_scores
 from credibn.scores.partial import PartialScoring
 from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import (
+    LONG,
+    ScoringEstimate,
     columns_taken,
     count_allowed_sets,
     estimate_problem,
     make_problem,
+    parents_to_try,
     stopped_while_scoring,
     table_of,
     try_score,
+    with_prediction,
 )
 
 _SHARE_RESERVED = 0.1
 """Of the time limit: if scoring does not end before, the rest is for finding the best network among small sets."""
-_GRACE = 0.5
-"""Seconds for the small sets, however late it is."""
-_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_CALL = 1e-8, 1e-6, 1e-4
-"""For a row of a set, a local score, and a call of a Python function; measured with one thread."""
+_GRACE, _SMALL = 0.5, 3
+"""Seconds for the small sets, however late it is, and the parents that these have at most."""
+_HOPELESS, _RESUMED = 3.0, 100.0
+"""Where scoring takes this many times longer than the time limit leaves, small sets are scored instead for as long as
+there is time; with a checkpoint, only where no number of runs comes near the end."""
+_SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_SET, _SECONDS_PER_CALL = 1e-8, 2e-6, 2e-5, 1e-4
+"""For a row of a set of categories, a local score of them, a set of numbers, and anything else; with one thread."""
+_MOMENT = 1.0
+"""Seconds: scoring that may take longer is predicted by a sample of it."""
 
 
 class ScoreSource(Protocol):
@@ -43,6 +53,11 @@ class ScoreSource(Protocol):
 
     largest_epsilon: float
     n_variables: int
+
+    @property
+    def data(self) -> Dataset | None:
+        """The table that is scored."""
+        ...
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         """Return a table that lists every parent set of every network within epsilon of the optimum."""
@@ -106,7 +121,19 @@ def _span(table: ScoreTable) -> float:
     return math.fsum(best - worst)
 
 
+def _seconds_at_most(problem: ScoringProblem, needed: ScoringEstimate) -> float:
+    """Return how long scoring takes if no rule saves work."""
+    if needed.engine == "local":  # a Python function for each parent set
+        return needed.n_local_scores * _SECONDS_PER_CALL
+    if needed.engine == "sets":
+        is_fast = isinstance(problem.score, GaussianBIC | BGe)
+        return needed.n_sets * (_SECONDS_PER_SET if is_fast else _SECONDS_PER_CALL)
+    return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
+
+
 class _FromTable:
+    data = None
+
     def __init__(self, table: ScoreTable) -> None:
         self._table = table
         self.n_variables = table.n_variables
@@ -149,16 +176,19 @@ class _FromData:
             dataset = read_table(data, reading, columns)
         self._problem = make_problem(dataset, scoring, 0.0)
         self._partial = PartialScoring(self._problem)
-        self.n_variables = dataset.n_variables
+        self.data, self.n_variables = dataset, dataset.n_variables
 
     def n_searched(self) -> int:
         return self._problem.n_searched
 
     def seconds_to_score(self, epsilon: float) -> float:
-        needed = estimate_problem(self._within(epsilon))
-        if needed.engine == "local":  # a Python function for each parent set
-            return needed.n_local_scores * _SECONDS_PER_CALL
-        return needed.n_sets * needed.n_distinct * _SECONDS_PER_COUNT + needed.n_local_scores * _SECONDS_PER_SCORE
+        problem = self._within(epsilon)
+        needed = estimate_problem(problem)
+        at_most = _seconds_at_most(problem, needed)
+        if at_most <= _MOMENT:
+            return at_most
+        predicted = with_prediction(problem, needed, self._run.n_workers, math.inf).seconds
+        return math.inf if predicted is None else min(at_most, predicted)
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         table = self._scored(epsilon, stage)
@@ -178,7 +208,7 @@ class _FromData:
         left = run.seconds_left() if run.reason == "time_limit" else None
         with run.timing("score"):
             estimate = estimate_problem(self._problem)
-            partial.deepen(run.aside(max(left or 0.0, _GRACE)), estimate.largest_parent_set)
+            partial.deepen(run.aside(max(left or 0.0, _GRACE)), min(estimate.largest_parent_set, _SMALL))
             return partial.table(self._prior, estimate, run)
 
     def _scored(self, epsilon: float, stage: str) -> ScoreTable | None:
@@ -199,12 +229,42 @@ class _FromData:
                     Option("max_parents"),
                 )
             self._partial = PartialScoring(problem)
+            if stage == "score":
+                self._look_ahead(problem, estimate)
             found = try_score(problem, estimate, self._run, finished=self._partial.finished)
             if found is None:
                 return None
             self._partial.finished.clear()
             self._table = table_of(problem, self._prior, estimate, found)
         return self._table
+
+    def _look_ahead(self, problem: ScoringProblem, estimate: ScoringEstimate) -> None:
+        """Predict how long scoring takes; where that is too long, say so, and score small sets first."""
+        run, left = self._run, self._run.seconds_left()
+        if _seconds_at_most(problem, estimate) <= _MOMENT:
+            return
+        estimate = with_prediction(problem, estimate, run.n_workers, LONG if left is None else min(left, LONG))
+        if estimate.seconds is None:  # it will be refused
+            return
+        run.expect("score", estimate.seconds)
+        if estimate.seconds <= (LONG if left is None else left):
+            return
+        feasible = None
+        if estimate.feasible_parents is not None and estimate.feasible_seconds is not None:
+            feasible = estimate.feasible_parents, estimate.feasible_seconds
+        warnings.warn(
+            CredibnWarning(
+                "scoring {} columns with up to {} parents takes about {}{}: {}",
+                estimate.n_searched,
+                estimate.largest_parent_set,
+                duration_text(estimate.seconds),
+                "" if left is None else Phrase(", more than {} leaves", Option("time_limit")),
+                parents_to_try(feasible),
+            ),
+            stacklevel=4,
+        )
+        if left is not None and estimate.seconds > (_RESUMED if run.store is not None else _HOPELESS) * left:
+            self._partial.deepen(run.aside(left), estimate.largest_parent_set - 1)
 
     def lists_everything(self, table: ScoreTable, epsilon: float) -> bool:
         span = _span(table)

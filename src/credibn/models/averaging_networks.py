@@ -1,4 +1,4 @@
-"""From a credible set and its training table to an `AveragedModel`: choose classes, fit their parent sets."""
+"""From a credible set, with the counts that it holds or its training table, to an `AveragedModel`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
+from credibn.credible.families import CountedFamilies, Families, States
 from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
+from credibn.data.reading_record import Reading
 from credibn.errors import CredibnWarning, Option, OptionError
-from credibn.models.fitting import fit_local_model
+from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
 from credibn.scores.scoring import SCORES, columns_taken
@@ -23,7 +25,7 @@ from credibn.scores.table import parent_positions
 
 def average_models(
     found: CredibleSet,
-    data: Any,
+    data: Any = None,
     *,
     method: str = "posterior_mean",
     equivalent_sample_size: float | None = None,
@@ -42,8 +44,9 @@ def average_models(
     Parameters
     ----------
     found : CredibleSet
-    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
-        The training table; with the same ``read_options`` as for `learn`.
+    data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset, optional
+        The training table; with the same ``read_options`` as for `learn`. Needed only where the set holds no counts:
+        see `CredibleSet.families`.
     method, pseudo_rows
         How parameters are fitted: see `fit_network`.
     equivalent_sample_size : float, optional
@@ -81,7 +84,7 @@ def average_models(
     --------
     >>> from credibn import learn
     >>> from credibn.examples import sample_asia
-    >>> model = average_models(learn(sample_asia(), bayes_factor=20), sample_asia())
+    >>> model = average_models(learn(sample_asia(), bayes_factor=20))
     >>> model
     AveragedModel(7 networks of 7 classes, 8 variables, share 0.9913)
     >>> patient = sample_asia(3, seed=7)
@@ -93,33 +96,44 @@ def average_models(
     if not found.n_classes:
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
-    dataset = _training_table(found, data, allow_other_data, read_options)
+    trained = (
+        families_of(found, **read_options) if data is None else _counted(found, data, allow_other_data, read_options)
+    )
     weighted = weigh(found.score_table, found.structures, prior)
-    chosen, weights = _chosen_rows(weighted, dataset, share, max_classes)
+    chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
     size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
     # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
     used, places = np.unique(
         table.offsets[:-1] + weighted.structures.choices[chosen].astype(np.int64), return_inverse=True
     )
-    networks = places.reshape(len(chosen), dataset.n_variables).astype(np.intp)
+    networks = places.reshape(len(chosen), len(trained.names)).astype(np.intp)
     children = tuple((np.searchsorted(table.offsets, used, side="right") - 1).tolist())
     models = tuple(
-        fit_local_model(dataset, child, parents, method=method, equivalent_sample_size=size, pseudo_rows=pseudo_rows)
+        fit_local_model(trained, child, parents, method=method, equivalent_sample_size=size, pseudo_rows=pseudo_rows)
         for child, parents in zip(children, parent_positions(table.masks[used]), strict=True)
     )
     total = math.fsum(weights)
     if total < share - 1e-9:
         warnings.warn(
-            f"the {len(chosen):,} heaviest classes hold {total:.1%} of the weight of the credible set, less than the "
-            f"share of {share:.1%}: raise max_classes to use more, or lower share",
+            f"the {len(chosen):,} most probable classes hold {total:.1%} of the weight of the credible set, less than "
+            f"the share of {share:.1%}: raise max_classes to use more, or lower share",
             CredibnWarning,
             stacklevel=2,
         )
-    mixture = Mixture(dataset.states, children, models, networks, weights / total)
+    mixture = Mixture(trained.states, children, models, networks, weights / total)
     class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
-    return AveragedModel(dataset.names, dataset.states, mixture, min(total, 1.0), n_classes, dataset.cuts)
+    reading = reading_of(found)
+    return AveragedModel(trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading)
+
+
+def reading_of(found: CredibleSet) -> Reading | None:
+    """Return how the training table was read; None where the result does not say."""
+    try:
+        return Reading.of_json(found.provenance["reading"])
+    except (KeyError, TypeError):
+        return None
 
 
 def _check_limits(share: object, max_classes: object) -> None:
@@ -129,7 +143,8 @@ def _check_limits(share: object, max_classes: object) -> None:
     whole_number("max_classes", max_classes, 1)
 
 
-def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
+def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Families:
+    """Return the counts of the training table; refuse another one."""
     score = found.score_table.provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
         read_options = {"columns": columns_taken(str(score)), **read_options}
@@ -145,11 +160,11 @@ def _training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
-            "bin edges, missing values; numbers in a DataFrame are text in a CSV file): give the same path or table "
-            "as to learn, or pass {} to fit the parameters to this one",
+            "bins, missing values; numbers in a DataFrame are text in a CSV file): give the path or table that was "
+            "given to learn, or pass {} to fit the parameters to this one",
             Option("allow_other_data", True),
         )
-    return dataset
+    return CountedFamilies(dataset)
 
 
 def _default_sample_size(found: CredibleSet) -> float:
@@ -159,11 +174,11 @@ def _default_sample_size(found: CredibleSet) -> float:
 
 
 def _chosen_rows(
-    weighted: WeightedStructures, dataset: Dataset, share: float, max_classes: int
+    weighted: WeightedStructures, states: States, share: float, max_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return rows of the set, the heaviest first, and their weights in the whole set."""
     rows, weights = weighted.structures, weighted.weights
-    is_mixed = len(set(dataset.is_discrete)) > 1
+    is_mixed = len({labels is None for labels in states}) > 1
     first: NDArray[np.int64] = np.arange(len(rows))
     if rows.class_of is not None and not is_mixed:  # one member represents its class, except in mixed networks
         first, weights = rows.first_members, np.bincount(rows.class_of, weights=weights).astype(np.float64)

@@ -39,11 +39,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from credibn.credible import CredibleSet
+from credibn.credible.families import CountedFamilies, Families, number_of_cells
 from credibn.data import Dataset, read_data
-from credibn.errors import OptionError, TooLargeError
+from credibn.errors import Option, OptionError, TooLargeError
 from credibn.graphs import CPDAG, parent_masks
 from credibn.models.bayesian_network import BayesianNetwork
-from credibn.models.gaussian_fitting import cells_of, fit_regression, moments_in_cells
+from credibn.models.gaussian_fitting import cell_counts, fit_regression, moments_in_cells
 from credibn.models.local_models import GaussianDiscriminant, LocalModel, TableModel
 from credibn.scores.table import parent_positions
 
@@ -72,8 +74,9 @@ def fit_network(
     network : networkx.DiGraph, list of edges or CPDAG
         The structure, over names of the table's columns; columns that it lacks have no edges. Of a CPDAG one member is
         fitted: see the notes.
-    data : Dataset, path, DataFrame, ...
-        Whatever `read_data` reads.
+    data : Dataset, path, DataFrame, ... or CredibleSet
+        Whatever `read_data` reads. A credible set stands for its training table: it holds the counts of its own
+        networks.
     method : {"posterior_mean", "maximum_likelihood"}
         See `credibn.models.fitting` for the definitions. With maximum likelihood, a cell of discrete parents that does
         not occur in the data gets the uniform distribution.
@@ -118,25 +121,42 @@ def fit_network(
     0   0.643  0.357
     1   0.167  0.833
     """
-    dataset = read_data(data, **read_options)
+    table = families_of(data, **read_options) if isinstance(data, CredibleSet) else _counted(data, read_options)
     edges = _member(network) if isinstance(network, CPDAG) else network
-    parents = list(parent_positions(parent_masks(edges, dataset.names)))
+    parents = list(parent_positions(parent_masks(edges, table.names)))
     models = tuple(
         fit_local_model(
-            dataset,
+            table,
             child,
             parents[child],
             method=method,
             equivalent_sample_size=equivalent_sample_size,
             pseudo_rows=pseudo_rows,
         )
-        for child in range(dataset.n_variables)
+        for child in range(len(table.names))
     )
-    return BayesianNetwork(dataset.names, dataset.states, models, dataset.cuts)
+    return BayesianNetwork(table.names, table.states, models, table.cuts)
+
+
+def families_of(found: CredibleSet, **read_options: Any) -> Families:
+    """Return the counts that a result holds; refuse one that holds none."""
+    if read_options:
+        raise OptionError("{} cannot change how the result was read; leave it out", Option(next(iter(read_options))))
+    if found.families is None:
+        raise OptionError(
+            "the result holds no counts of its training table (they were left out, or it comes from a score table or "
+            "an earlier version): give the table as {}, read with the options that learn was given",
+            Option("data"),
+        )
+    return found.families
+
+
+def _counted(data: Any, read_options: dict[str, Any]) -> Families:
+    return CountedFamilies(read_data(data, **read_options))
 
 
 def fit_local_model(
-    data: Dataset,
+    data: Dataset | Families,
     child: int,
     parents: Sequence[int],
     *,
@@ -146,24 +166,25 @@ def fit_local_model(
 ) -> LocalModel:
     """Fit the distribution of one child given its parents, all of them positions; options as for `fit_network`."""
     _check_options(method, equivalent_sample_size, pseudo_rows)
-    above = tuple(sorted(int(v) for v in parents))
-    if len({child, *above}) < len(above) + 1 or not all(0 <= v < data.n_variables for v in (child, *above)):
-        raise OptionError(f"child {child} and parents {above} must be different positions below {data.n_variables}")
-    discrete = tuple(v for v in above if data.states[v] is not None)
-    continuous = tuple(v for v in above if data.states[v] is None)
+    table = CountedFamilies(data) if isinstance(data, Dataset) else data
+    above, n = tuple(sorted(int(v) for v in parents)), len(table.names)
+    if len({child, *above}) < len(above) + 1 or not all(0 <= v < n for v in (child, *above)):
+        raise OptionError(f"child {child} and parents {above} must be different positions below {n}")
+    discrete = tuple(v for v in above if table.states[v] is not None)
+    continuous = tuple(v for v in above if table.states[v] is None)
     is_smoothed = method == "posterior_mean"
     kappa = float(pseudo_rows) if is_smoothed else 0.0
-    if data.states[child] is None:
-        _refuse_large(data, child, discrete, (len(continuous) + 1) ** 2)
-        return fit_regression(data, child, discrete, continuous, kappa)
-    family = (*discrete, child)
-    _refuse_large(data, child, discrete, len(data.states[child] or ()) * max(1, len(continuous) ** 2))
-    counts = cells_of(data, family).counts.reshape([int(data.arities[v]) for v in family])
+    labels = table.states[child]
+    if labels is None:
+        _refuse_large(table, child, discrete, (len(continuous) + 1) ** 2)
+        return fit_regression(table, child, above, kappa)
+    _refuse_large(table, child, discrete, len(labels) * max(1, len(continuous) ** 2))
+    counts = cell_counts(table, child, above).reshape(*(len(table.states[v] or ()) for v in discrete), len(labels))
     mass = equivalent_sample_size / counts.size if is_smoothed else 0.0
     probabilities = _frequencies(counts, mass)
     if not continuous:
         return TableModel(discrete, probabilities)
-    means, covariances = moments_in_cells(data, child, family, continuous, kappa)
+    means, covariances = moments_in_cells(table, child, above, kappa)
     return GaussianDiscriminant(
         discrete,
         continuous,
@@ -183,15 +204,15 @@ def _check_options(method: object, equivalent_sample_size: object, pseudo_rows: 
         is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or value < least or value == 0:  # type: ignore[arg-type, operator]
             rule = "positive" if least == 0 else f"at least {least:g}"
-            raise OptionError.refusing(name, value, f"it must be a finite number, {rule}: leave it out for 1")
+            raise OptionError.refusing(name, value, f"it must be a finite number, {rule}; the default is 1")
 
 
-def _refuse_large(data: Dataset, child: int, discrete: tuple[int, ...], numbers_per_cell: int) -> None:
-    n_cells = math.prod(int(data.arities[v]) for v in discrete)
+def _refuse_large(table: Families, child: int, discrete: tuple[int, ...], numbers_per_cell: int) -> None:
+    n_cells = number_of_cells(table.states, discrete)
     if n_cells * numbers_per_cell > MAX_CELLS:
-        listed = ", ".join(f"{data.names[v]!r} ({data.arities[v]} states)" for v in discrete)
+        listed = ", ".join(f"{table.names[v]!r} ({len(table.states[v] or ())} states)" for v in discrete)
         raise TooLargeError(
-            f"the parameters of {data.names[child]!r} given {listed} would take {n_cells * numbers_per_cell:,} cells; "
+            f"the parameters of {table.names[child]!r} given {listed} would take {n_cells * numbers_per_cell:,} cells; "
             f"the limit is {MAX_CELLS:,}. Give it fewer parents, or merge states"
         )
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
+from credibn.data.reading_record import Reading
 from credibn.errors import OptionError
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from credibn.models.bayesian_network import BayesianNetwork
 
 Rows = str | os.PathLike[str] | Any
+_ROW_OPTIONS = ("missing_values", "ignore_extra", "handle_unknown")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +52,10 @@ class AveragedModel:
 
     Each method takes rows as `read_data` takes a table (a path, a DataFrame, an array with the training order of
     columns, ...) and answers in their order. Columns are matched by name; those that are absent, and cells without a
-    value, are missing. Numbers of a discretised column are discretised with the bin edges of the training data. The
-    options ``missing_values`` and ``ignore_extra`` are those of `credibn.data.new_rows.read_rows`.
+    value, are missing. Numbers of a discretised column are discretised with the bin edges of the training data. A
+    category that the training data does not have is an error; with ``handle_unknown="ignore"`` its cell counts as
+    missing. This and the options ``missing_values`` and ``ignore_extra`` are those of
+    `credibn.data.new_rows.read_rows`.
 
     Attributes
     ----------
@@ -66,6 +70,9 @@ class AveragedModel:
     n_classes_used : int
     cuts : mapping of str to tuple of float
         Bin edges of the variables that were discretised.
+    reading : Reading or None
+        How the training table was read. New rows are read alike: the same texts are missing values, and the columns
+        that were dropped may be there.
 
     Examples
     --------
@@ -98,6 +105,7 @@ class AveragedModel:
     share: float = 1.0
     n_classes_used: int = 1
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
@@ -128,7 +136,7 @@ class AveragedModel:
         target : str, int or list of these
             With a list, none of the targets is evidence for another.
         **row_options
-            ``missing_values``, ``ignore_extra``.
+            ``missing_values``, ``ignore_extra``, ``handle_unknown``.
 
         Returns
         -------
@@ -216,11 +224,14 @@ class AveragedModel:
 
     def _read(self, data: Rows, options: dict[str, Any], targets: Sequence[int]) -> NewRows:
         """Read the rows without the targets' own columns, so that all their cells are missing."""
-        unknown = sorted(options.keys() - {"missing_values", "ignore_extra"})
+        unknown = sorted(options.keys() - set(_ROW_OPTIONS))
         if unknown:
-            raise OptionError(f"unknown option {unknown[0]!r}; the options are 'missing_values' and 'ignore_extra'")
-        unread = [self.names[v] for v in targets]
-        return read_rows(data, self.names, self.states, self.cuts, unread=unread, **options)
+            raise OptionError(f"unknown option {unknown[0]!r}; the options are {', '.join(map(repr, _ROW_OPTIONS))}")
+        unread, dropped = [self.names[v] for v in targets], list[str]()
+        if self.reading is not None:
+            dropped = [column.name for column in self.reading.columns if column.kind in ("dropped", "weights")]
+            options = {"missing_values": self.reading.options.get("missing_values"), **options}
+        return read_rows(data, self.names, self.states, self.cuts, unread=unread, dropped=dropped, **options)
 
     def _evidence(self, rows: NewRows, at: NDArray[np.intp] | None = None) -> Evidence:
         """Return what is known of all rows, or of those at some positions."""

@@ -5,6 +5,7 @@ scripts draw is also in tables, so the page is complete without them. The same r
 differ in their timings.
 """
 
+import itertools
 import os
 import time
 from dataclasses import dataclass
@@ -208,8 +209,13 @@ def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
 
 def _pair_line(names: tuple[str, ...], pair: Pair) -> tuple[str, str, list[tuple[str, str]]]:
     """Return the names, and each probability as a number to sort by and as text."""
-    numbers = (pair.joined, pair.forward, pair.backward, pair.reversible, *(pair.over_all or ()))
-    return names[pair.first], names[pair.second], [(f"{number:.6f}", share(number)) for number in numbers]
+    within = (pair.joined, pair.forward, pair.backward)
+    numbers = within if pair.over_all is None else tuple(itertools.chain(*zip(within, pair.over_all, strict=True)))
+    return (
+        names[pair.first],
+        names[pair.second],
+        [(f"{number:.6f}", share(number)) for number in (*numbers, pair.reversible)],
+    )
 
 
 def _omitted(result: CredibleSet, n_pairs: int, among: str) -> str:

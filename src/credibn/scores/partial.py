@@ -1,4 +1,4 @@
-"""What to go on where scoring cannot be finished: small parent sets of every node, and what else was done.
+"""What is known where scoring cannot be finished: small parent sets of every node, and what else was done.
 
 Sets of at most one parent are scored for every node, then those of at most two, and so on for as long as there is time.
 The table that comes of it is like any other, but it is complete for no epsilon: it serves to find a good network, never
@@ -12,6 +12,7 @@ import numpy as np
 from credibn._run import Run
 from credibn.errors import DataError
 from credibn.scores.discrete import DiscreteScore
+from credibn.scores.prediction import limit_parents
 from credibn.scores.priors import StructurePrior
 from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
 from credibn.scores.scoring import ScoringEstimate, estimate_problem, table_of, try_score
@@ -30,16 +31,17 @@ class PartialScoring:
         self._problem = problem
         self._is_discrete = isinstance(problem.score, DiscreteScore)
         self._small: list[Candidates] = []  # of the last size that was finished, and of the next as far as it came
+        self._size = 0  # all sets of at most this many parents are scored
 
     def deepen(self, run: Run, largest: int) -> None:
         """Score the sets of at most 1, 2, ... parents, up to `largest`, until the run says stop."""
-        for size in range(1, largest + 1):
+        for size in range(self._size + 1, largest + 1):
             done: list[Candidates] = []
             found = self._up_to(size, run, done)
             if found is None:
                 self._small += done
                 return
-            self._small = done or [found.candidates]
+            self._small, self._size = done or [found.candidates], size
 
     def table(self, prior: StructurePrior | None, estimate: ScoringEstimate, run: Run) -> ScoreTable:
         """Return all candidates so far; where it takes too long to put them together, only those of small sets."""
@@ -47,18 +49,16 @@ class PartialScoring:
         found = _distinct([*self.finished, *small])
         if self._is_discrete:
             exact = exact_candidates(self._problem, found, run, "sorting")
-            found = exact or exact_candidates(self._problem, _distinct(small), Run(n_threads=run.n_threads), "sorting")
+            if exact is None:
+                exact = exact_candidates(self._problem, _distinct(small), Run(n_threads=run.n_threads), "sorting")
+            assert exact is not None
+            found = exact
         table = table_of(self._problem, prior, estimate, Scored(found, estimate.tolerance))
         return replace(table, provenance={**table.provenance, "epsilon": None, "complete": False})
 
     def _up_to(self, size: int, run: Run, done: list[Candidates]) -> Scored | None:
         """Score the sets of at most `size` parents, and the required ones."""
-        constraints = self._problem.constraints
-        limits = [
-            min(most, max(size, len(required)))
-            for most, required in zip(constraints.max_parents, constraints.required, strict=True)
-        ]
-        limited = replace(self._problem, constraints=replace(constraints, max_parents=tuple(limits)))
+        limited = limit_parents(self._problem, size)
         engine = "descent" if self._is_discrete else "auto"
         try:
             return try_score(limited, estimate_problem(limited, engine), run, finished=done)

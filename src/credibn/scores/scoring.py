@@ -13,13 +13,13 @@ docs/guarantees.md proves them. Three engines give the same answer:
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 
 from credibn import _core
-from credibn._base.text import byte_text
+from credibn._base.text import byte_text, duration_text
 from credibn._base.version import version
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage, limit_and_fix, usable_bytes
@@ -42,17 +42,19 @@ from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
 from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
+from credibn.scores.prediction import limit_parents, predict_seconds
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
 from credibn.scores.problem import Candidates, Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 from credibn.scores.table import ScoreTable
-from credibn.scores.tasks import core_arguments, score_in_tasks
+from credibn.scores.tasks import RULES, core_arguments, score_in_tasks
 
 SCORES: tuple[str, ...] = get_args(ScoreName)
-RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 MOST_TABLE_BYTES = 8 << 30
 """The largest table of set costs that is made, if the memory allows it; the core's other needs are far less."""
 _MOST_VARIABLES = 255
+LONG, _SOON = 600.0, 60.0
+"""Seconds: scoring that takes longer than the first is worth a word beforehand, and less than the second a try."""
 
 
 @suggesting
@@ -75,6 +77,10 @@ def score_parent_sets(
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -112,8 +118,10 @@ def score_parent_sets(
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable, optional
         Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
-    columns, drop, only, state_names, weights, missing, missing_values, discretise, max_states
+    columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
+    state_names, weights, missing, missing_values, discretise, max_states
+        Likewise.
 
     Returns
     -------
@@ -179,6 +187,11 @@ class ScoringEstimate:
     tolerance : float or None
         How far two networks that tie in truth can be apart by rounding; None for scores of numbers, where only scoring
         tells.
+    seconds : float or None
+        How long it should take, from a short sample of the work: right to within a factor of a few. None where the
+        memory does not suffice, and where it was not asked for.
+    feasible_parents, feasible_seconds : int and float, or None
+        Where it would take more than some minutes, the largest limit on parents that takes about one, and how long.
     """
 
     engine: str
@@ -191,6 +204,9 @@ class ScoringEstimate:
     n_local_scores: int
     memory_bytes: int
     tolerance: float | None
+    seconds: float | None = None
+    feasible_parents: int | None = None
+    feasible_seconds: float | None = None
 
 
 @suggesting
@@ -207,9 +223,14 @@ def estimate_scoring(
     max_parents: int | Mapping[str, int] | None = None,
     prior: StructurePrior | None = None,
     engine: str = "auto",
+    n_threads: int | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
     missing: str = "error",
@@ -217,7 +238,9 @@ def estimate_scoring(
     discretise: Any = None,
     max_states: int = 100,
 ) -> ScoringEstimate:
-    """Predict the work and the memory of `score_parent_sets` with the same options, without scoring.
+    """Predict the work, the time and the memory of `score_parent_sets` with the same options.
+
+    The time comes from a sample of the work, some tenths of a second.
 
     Examples
     --------
@@ -225,8 +248,38 @@ def estimate_scoring(
     >>> estimate_scoring(np.arange(8).reshape(4, 2) % 3).n_sets
     4
     """
-    reading, scoring = ReadOptions.of(locals()), ScoreOptions.of(locals())
-    return estimate_problem(make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading), engine)
+    reading, scoring, threads = ReadOptions.of(locals()), ScoreOptions.of(locals()), resolve_threads(n_threads)
+    problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
+    return with_prediction(problem, estimate_problem(problem, engine), threads)
+
+
+def with_prediction(
+    problem: ScoringProblem, estimate: ScoringEstimate, n_workers: int, most_seconds: float = LONG
+) -> ScoringEstimate:
+    """Return the estimate with the time; where it is more than `most_seconds`, also with a limit on parents."""
+    seconds = None if _is_too_large(estimate) else predict_seconds(problem, estimate.engine, n_workers)
+    if seconds is not None and seconds <= most_seconds:
+        return replace(estimate, seconds=seconds)
+    feasible = feasible_parents(problem, estimate, n_workers, min(most_seconds, _SOON))
+    most, takes = (None, None) if feasible is None else feasible
+    return replace(estimate, seconds=seconds, feasible_parents=most, feasible_seconds=takes)
+
+
+def feasible_parents(
+    problem: ScoringProblem, estimate: ScoringEstimate, n_workers: int, most_seconds: float = _SOON
+) -> tuple[int, float] | None:
+    """Return the largest limit on parents with which scoring takes at most some seconds, and how long it takes."""
+    found = None
+    for most in range(1, estimate.largest_parent_set):
+        limited = limit_parents(problem, most)
+        needed = estimate_problem(limited)
+        if _is_too_large(needed):
+            break
+        seconds = predict_seconds(limited, needed.engine, n_workers)
+        if seconds > most_seconds:
+            break
+        found = most, seconds
+    return found
 
 
 def count_allowed_sets(problem: ScoringProblem) -> int:
@@ -373,6 +426,21 @@ def _memory(problem: ScoringProblem, engine: str, n_sets: int) -> int:
     return n_sets * bytes_per_set * copies + n_sets * 16
 
 
+def _most_bytes() -> int:
+    return int(min(MOST_TABLE_BYTES, usable_bytes()))
+
+
+def _is_too_large(estimate: ScoringEstimate) -> bool:
+    return estimate.engine != "descent" and estimate.memory_bytes > _most_bytes()
+
+
+def parents_to_try(feasible: tuple[int, float] | None) -> Phrase:
+    """Return the advice that follows from `feasible_parents`."""
+    if feasible is None:
+        return Phrase("use fewer columns")
+    return Phrase("try {} (about {})", Option("max_parents", feasible[0]), duration_text(feasible[1]))
+
+
 def _score(problem: ScoringProblem, estimate: ScoringEstimate, run: Run, rules: Sequence[str] = RULES) -> Scored:
     """Return the candidates, or raise the error that says why the run was stopped."""
     found = try_score(problem, estimate, run, rules)
@@ -389,17 +457,15 @@ def try_score(
     finished: list[Candidates] | None = None,
 ) -> Scored | None:
     """Return the candidates, or None where the run was stopped; `finished` takes those of the tasks that are done."""
-    most_bytes = min(MOST_TABLE_BYTES, usable_bytes())
-    if estimate.engine != "descent" and estimate.memory_bytes > most_bytes:
+    if _is_too_large(estimate):
         raise TooLargeError(
-            "scoring {} columns with up to {} parents needs {:,} sets and about {}, above the limit of {}; set {} (or, "
-            "for categories, use the engine 'descent')",
+            "scoring {} columns with up to {} parents needs {:,} sets and about {}, above the limit of {}; {}",
             estimate.n_searched,
             estimate.largest_parent_set,
             estimate.n_sets,
             byte_text(estimate.memory_bytes),
-            byte_text(most_bytes),
-            Option("max_parents"),
+            byte_text(_most_bytes()),
+            parents_to_try(feasible_parents(problem, estimate, run.n_workers)),
         )
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)

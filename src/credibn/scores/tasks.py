@@ -23,6 +23,7 @@ from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_cand
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
+RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor")
 _MOST_TASKS = 100
 """About how many: no task is more than a few percent of the work, and what each repeats stays small."""
 _LEAST_COUNTED = 1 << 25
@@ -61,8 +62,8 @@ def score_in_tasks(
 ) -> Scored | None:
     """Return the candidates; None if the run was stopped, whose reason says why.
 
-    `finished` takes the candidates of each task that is done, before rule 1 is applied to all of them: something to go
-    on where the run is stopped. The engines that count sets first have none.
+    `finished` takes the candidates of each task that is done, before rule 1 is applied to all of them: something to use
+    where the run is stopped. The engines that count sets first have none.
     """
 
     def do(work: Work, common: Any, tasks: Sequence[Any]) -> list[Arrays]:
@@ -96,11 +97,11 @@ def score_in_tasks(
             return prune_sets(problem, problem.score, costs, run.n_threads, should_join)
         discrete = _Discrete({**core_arguments(problem), "rules": list(rules)})
         if engine == "descent":
-            found = do(_descend, discrete, _ranges(discrete.core.descent_weights(), problem.data.n_distinct))
+            found = do(_descend, discrete, ranges(discrete.core.descent_weights(), problem.data.n_distinct))
             candidates = join_candidates([_unpacked(part) for part in found])
             joined = discrete.core.join_descent(*candidates, run.n_threads, should_join)
         else:
-            found = do(_count_sets, discrete, _ranges(discrete.core.table_weights(), problem.data.n_distinct))
+            found = do(_count_sets, discrete, ranges(discrete.core.table_weights(), problem.data.n_distinct))
             costs, cells = _joined(found, "costs"), _joined(found, "cells")
             del found  # as large as the two together
             joined = discrete.core.join_table(costs, cells, run.n_threads, should_join)
@@ -129,7 +130,7 @@ class _Discrete:
         return {"_arguments": self._arguments}
 
 
-def _ranges(weights: NDArray[np.float64], n_distinct: int) -> list[tuple[int, int]]:
+def ranges(weights: NDArray[np.float64], n_distinct: int) -> list[tuple[int, int]]:
     """Return the tasks as ranges of an engine's units, whose weights are numbers of sets."""
     n_tasks = math.ceil(float(weights.sum()) * n_distinct / _LEAST_COUNTED)
     return split_evenly(weights.tolist(), min(max(n_tasks, 1), _MOST_TASKS))

@@ -1,5 +1,5 @@
-"""The estimator for scikit-learn."""
+"""The estimators for scikit-learn."""
 
-from credibn.sklearn.estimator import CredibleNetworks
+from credibn.sklearn.estimator import CredibleNetworks, CredibleNetworksClassifier, CredibleNetworksRegressor
 
-__all__ = ["CredibleNetworks"]
+__all__ = ["CredibleNetworks", "CredibleNetworksClassifier", "CredibleNetworksRegressor"]

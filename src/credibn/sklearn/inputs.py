@@ -25,8 +25,29 @@ def as_array(X: Any) -> Any:
     return np.asarray(X, dtype=object) if plain.dtype.kind in "US" else plain
 
 
-def checked_target(y: Any, is_discrete: bool) -> NDArray[Any]:
-    """Return y as an array of one dimension; refuse missing values, and fractions where it should be discrete."""
+def classes_of(y: Any) -> Any:
+    """Return the categories to be predicted; those that a categorical type declares stay in their order."""
+    values = _target(y)
+    check_classification_targets(values)
+    return getattr(y, "array", values) if hasattr(y, "cat") else values
+
+
+def numbers_of(y: Any) -> NDArray[np.float64]:
+    """Return the numbers to be predicted."""
+    values = _target(y)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"y holds {values[:1].tolist()[0]!r:.80}, which is not a number; CredibleNetworksClassifier predicts "
+            "categories"
+        ) from None
+    assert_all_finite(numbers, input_name="y")
+    return numbers
+
+
+def _target(y: Any) -> NDArray[Any]:
+    """Return y as an array of one dimension; refuse missing values and several types."""
     import pandas as pd
 
     values: NDArray[Any] = column_or_1d(y, warn=True)
@@ -40,8 +61,6 @@ def checked_target(y: Any, is_discrete: bool) -> NDArray[Any]:
         values = np.asarray(plain)
     elif len({type(value) for value in plain}) > 1:
         raise DataError(f"y holds values of several types, such as {plain[0]!r}; convert it to one of them")
-    if is_discrete:
-        check_classification_targets(values)
     return values
 
 
@@ -53,8 +72,8 @@ def checked_counts(sample_weight: Any, n_rows: int) -> NDArray[np.int64]:
     is_whole = counts.dtype.kind in "iub" or (counts.dtype.kind == "f" and bool((np.floor(counts) == counts).all()))
     if not is_whole or (counts < 0).any():
         raise DataError(
-            f"sample_weight begins {counts[:3].tolist()}; scores count rows, so each weight must be a whole number, 0 "
-            "or more: scale fractions up"
+            f"sample_weight starts with {counts[:3].tolist()}; scores count rows, so each weight must be a whole "
+            "number, 0 or more: scale fractions up"
         )
     if not counts.any():
         raise DataError("sample_weight is zero for every row; give some row a positive weight")

@@ -1,0 +1,169 @@
+"""Look at a text file before DuckDB reads it: its encoding, line ends and comments; copy it where DuckDB could not.
+
+DuckDB reads UTF-8 with one kind of line end, and very fast. Any other file is decoded here, line by line, into a
+copy that DuckDB can read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from credibn.errors import FileFormatError, Option, Phrase
+
+_SURVEYED = 1 << 28
+"""Bytes of a file that are looked at; DuckDB reports what is wrong further down."""
+_CHUNK = 1 << 23
+_FALLBACK = "cp1252"
+"""What text that is not UTF-8 most often is; it includes the printable characters of Latin-1."""
+_COMMENT = "#"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """What is known of a text file."""
+
+    path: str
+    compression: str
+    encoding: str
+    comment: str | None
+    needs_copy: bool
+    note: Phrase | None
+
+    def open(self, errors: str = "strict") -> io.TextIOWrapper:
+        """Open the decoded text; line ends stay as they are."""
+        stream = io.BufferedReader(open_bytes(self.path, self.compression))
+        return io.TextIOWrapper(stream, encoding=self.encoding, errors=errors, newline="")
+
+
+def open_bytes(path: str, compression: str) -> Any:
+    """Open the unpacked bytes of a file."""
+    return pa.input_stream(path, compression=None if compression == "none" else compression)
+
+
+def look_at(path: str, compression: str, encoding: str | None, comment: str | None) -> TextFile:
+    """Find out what a text file is, as far as the caller does not say it."""
+    with open_bytes(path, compression) as stream:
+        start = stream.read(1 << 12)
+    note, needs_copy = None, encoding is not None or comment is not None
+    if encoding is None:
+        encoding = _by_first_bytes(start)
+        is_utf8, is_mixed = (True, False) if encoding != "utf-8-sig" else _survey(path, compression)
+        if not is_utf8:
+            encoding = _FALLBACK
+        if encoding != "utf-8-sig":
+            note = Phrase(
+                "{!r} is not UTF-8 text and was read as {}: pass {} if letters look wrong",
+                os.path.basename(path),
+                encoding,
+                Option("encoding", "latin-1" if encoding == _FALLBACK else "utf-8"),
+            )
+        needs_copy = needs_copy or encoding != "utf-8-sig" or is_mixed
+    elif codecs.lookup(encoding).name == "utf-8":
+        encoding = "utf-8-sig"
+    if comment is None and start.decode(encoding, "replace").startswith(_COMMENT):
+        comment = _comment_of(TextFile(path, compression, encoding, None, needs_copy, None))
+    return TextFile(path, compression, encoding, comment, needs_copy or comment is not None, note)
+
+
+def _by_first_bytes(start: bytes) -> str:
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) > len(start) // 4 and min(even, odd) == 0:  # letters of one byte, in two
+        return "utf-16-le" if odd else "utf-16-be"
+    return "utf-8-sig"
+
+
+def _survey(path: str, compression: str) -> tuple[bool, bool]:
+    """Return whether the bytes are UTF-8, and whether more than one kind of line end occurs."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    n_cr = n_lf = n_both = n_read = 0
+    last = b""
+    try:
+        with open_bytes(path, compression) as stream:
+            while n_read < _SURVEYED and (chunk := stream.read(_CHUNK)):
+                n_read += len(chunk)
+                decoder.decode(chunk)
+                n_cr, n_lf = n_cr + chunk.count(b"\r"), n_lf + chunk.count(b"\n")
+                n_both += chunk.count(b"\r\n") + (last == b"\r" and chunk[:1] == b"\n")
+                last = chunk[-1:]
+    except UnicodeDecodeError:
+        return False, False
+    except (OSError, pa.ArrowException):
+        pass  # a damaged file: DuckDB says where
+    return True, not (n_cr == 0 or n_lf == 0 or n_cr == n_lf == n_both)
+
+
+def _comment_of(file: TextFile) -> str | None:
+    """Return "#" where the lines that begin the file are comments, and not a header that begins so."""
+    with file.open(errors="replace") as text:
+        for number, line in enumerate(text):
+            if number == 0:
+                first = _n_fields(line)
+            elif not line.startswith(_COMMENT):
+                return None if _n_fields(line) == first else _COMMENT
+    return None
+
+
+def _n_fields(line: str) -> int:
+    return 1 + max(line.count(delimiter) for delimiter in ",;\t|")
+
+
+class RecordLines(Iterator[str]):
+    """The lines of a text without comments: a line within a quoted field is no comment, whatever it begins with."""
+
+    def __init__(self, text: Iterator[str], comment: str | None) -> None:
+        self._text, self._comment = text, comment
+        self.is_start = True  # of a record; the reader's caller sets it
+        self.number = 0
+
+    def __next__(self) -> str:
+        while True:
+            line = next(self._text)
+            self.number += 1
+            if self.is_start and self._comment is not None and line.startswith(self._comment):
+                continue
+            self.is_start = False
+            return line
+
+
+def copy_as_utf8(file: TextFile, delimiter: str, header: tuple[str, ...], copy: str) -> None:
+    """Write the table as UTF-8 text with one kind of line end and without comments."""
+    with file.open() as text, open(copy, "w", encoding="utf-8", newline="") as sink:
+        lines = RecordLines(text, file.comment)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        writer = csv.writer(sink, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(header)
+        is_header = True
+        while True:
+            lines.is_start = True
+            try:
+                row = next(reader, None)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise FileFormatError(
+                    "{!r}, line {}: {}; repair the line, or pass the {} of the file",
+                    file.path,
+                    lines.number + 1,
+                    error,
+                    Option("encoding"),
+                ) from error
+            if row is None:
+                return
+            if is_header:
+                is_header = False
+            elif len(row) == len(header):
+                writer.writerow(row)
+            elif row:
+                fix = Phrase("repair the line, or save the table again with a field for each column")
+                if row[0].startswith(_COMMENT):
+                    fix = Phrase("pass {} if such lines are comments", Option("comment", _COMMENT))
+                counts = f"line {lines.number}: it has {len(row)} fields and the header {len(header)}"
+                raise FileFormatError("{!r}, {}; {}", file.path, counts, fix)

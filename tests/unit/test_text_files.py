@@ -1,0 +1,117 @@
+"""Text files as other programs write them: line ends, encodings, comments, decimal commas."""
+
+import gzip
+import re
+
+import pytest
+
+from credibn import read_data
+from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
+
+ROWS = "a,1\r\nb,2\r\n\u00e4,3\r\nb,1\r\n"
+STATES = (("a", "b", "\u00e4"), ("1", "2", "3"))
+
+
+def write(folder, content, name="t.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x,y\n" + ROWS, "x,y\r\n" + ROWS.replace("\r\n", "\n"), "x,y\n" + ROWS.replace("\r\n", "\n", 2), "x,y\r" + ROWS],
+    ids=["LF then CRLF", "CRLF then LF", "changing", "CR then CRLF"],
+)
+def test_line_ends_may_differ(text, tmp_path):
+    data = read_data(write(tmp_path, text))
+    assert (data.states, data.n_rows) == (STATES, 4)
+    packed = write(tmp_path, gzip.compress(text.encode()), "t.csv.gz")
+    assert read_data(packed).fingerprint == data.fingerprint
+
+
+def test_a_line_break_in_quotes_is_part_of_a_value(tmp_path):
+    data = read_data(write(tmp_path, 'x,y\r\n"a\n# b",1\r\nc,2\n'), comment="#")
+    assert data.states[0] == ("a\n# b", "c")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+def test_other_encodings_are_read_with_a_note(encoding, tmp_path):
+    path = write(tmp_path, ("x,y\n" + ROWS).encode(encoding))
+    with pytest.warns(CredibnWarning, match=r"'t.csv' is not UTF-8 text and was read as .*: pass encoding="):
+        data = read_data(path)
+    assert data.states == STATES
+    given = read_data(path, encoding=encoding)
+    assert (given.fingerprint, given.reading.notes) == (data.fingerprint, ())
+
+
+def test_bytes_of_no_encoding_name_the_option(tmp_path):
+    with pytest.raises(FileFormatError, match="or pass the encoding of the file"):
+        read_data(write(tmp_path, b"x,y\n\x81\x8d,1\n"))
+    with pytest.raises(OptionError, match="encoding is 'klingon'; give a name that Python knows"):
+        read_data(write(tmp_path, "x\n1\n"), encoding="klingon")
+
+
+def test_a_byte_order_mark_is_no_letter(tmp_path):
+    assert read_data(write(tmp_path, ("x,y\n" + ROWS).encode("utf-8-sig"))).names == ("x", "y")
+
+
+def table(values, delimiter):
+    return "\n".join([f"x{delimiter}y", *(f'"{value}"{delimiter}{row % 2}' for row, value in enumerate(values))])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize(
+    ("values", "numbers", "options"),
+    [
+        (["5,1", "4,25", "7"], [4.25, 5.1, 7.0], {"decimal": ","}),
+        (["1.234,5", "12", "2.345.678"], [12, 1234.5, 2345678], {"decimal": ",", "thousands": "."}),
+        (["1,234.5", "12", "2,345,678"], [12, 1234.5, 2345678], {"thousands": ","}),
+        (["1 234,5", "12"], [12, 1234.5], {"decimal": ",", "thousands": " "}),
+    ],
+)
+def test_numbers_with_other_separators_are_numbers(values, numbers, options, delimiter, tmp_path):
+    path = write(tmp_path, table(values * 6, delimiter))
+    with pytest.warns(CredibnWarning, match="column 'x' was read as numbers with " + re.escape(str(options)[2])):
+        data = read_data(path)
+    assert sorted(set(data.columns[0].tolist())) == numbers
+    assert data.reading.options == options
+    assert read_data(path, **options).fingerprint == data.fingerprint
+
+
+def test_a_comma_that_may_be_either_is_refused_with_both_options(tmp_path):
+    path = write(tmp_path, table(["1,234", "5,123", "2"] * 6, ";"))
+    with pytest.raises(DataError, match=r"holds '1,234', and a comma may .*: pass decimal=',' or thousands=','"):
+        read_data(path)
+    assert set(read_data(path, decimal=",").columns[0].tolist()) == {1.234, 2.0, 5.123}
+    assert read_data(path, thousands=",").states[0] == ("2", "1234", "5123")
+
+
+def test_another_column_decides_what_a_comma_is(tmp_path):
+    text = "x;y\n" + "1,234;0,5\n5,123;1,5\n" * 6
+    with pytest.warns(CredibnWarning, match="columns 'x', 'y' were read as numbers with decimal=','"):
+        data = read_data(write(tmp_path, text))
+    assert data.columns[0].tolist() == [1.234, 5.123]
+
+
+def test_comment_lines_at_the_top_are_left_out(tmp_path):
+    data = read_data(write(tmp_path, "# made by x\n# on a day\na,b\n1,2\n# c\n2,1\n"))
+    assert (data.names, data.n_rows) == (("a", "b"), 2)
+    assert read_data(write(tmp_path, "#a,b\n1,2\n2,1\n")).names == ("#a", "b")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_other_comment_lines_name_the_option(line_end, tmp_path):
+    path = write(tmp_path, f"a,b\n1,2{line_end}# c\n2,1\n")
+    with pytest.raises(FileFormatError, match=r"line 3: .*pass comment='#' if such lines are comments"):
+        read_data(path)
+    assert read_data(path, comment="#").n_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "names"), [('"a, kg";b', ("a, kg", "b")), ("a|b", ("a", "b")), ("a\tb", ("a", "b"))]
+)
+def test_the_header_tells_what_separates_fields(header, names, tmp_path):
+    separator = header[-2]
+    text = f"{header}\n1{separator}2\n2{separator}1\n"
+    assert read_data(write(tmp_path, text, "t.txt")).names == names
