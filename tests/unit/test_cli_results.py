@@ -585,7 +585,7 @@ def hostile(tmp_path_factory):
         "learn {}/table.csv --score gaussian-bic",
         "data {}/table.csv --max-states 1",
         "data {}/table.csv --weights b\x9b2J",
-        "predict {}/result {}/table.csv {}/table.csv --target none",
+        "predict {}/result {}/table.csv --target none",
         "data {}/\x1b]0;none\x07.csv",
         "edges {}/\x1b]0;none\x07",
     ],

@@ -204,6 +204,17 @@ def test_bins_of_the_training_table_are_those_of_new_rows(tmp_path):
     assert model.predict(pd.DataFrame({"x": [0.1, 0.9]}), "y").tolist() == [0, 1]
 
 
+def test_new_rows_are_read_as_the_training_file_was(tmp_path):
+    rows = "".join(f"{row % 7},{row % 5};{'größer' if row % 7 > 3 else 'klein'}\n" for row in range(80))
+    (tmp_path / "old.csv").write_bytes(f"# clinic\nwert;art\n{rows}".encode("latin-1"))
+    learn(tmp_path / "old.csv", encoding="latin-1", comment="#", missing_values=["-"], n_threads=1).save(
+        tmp_path / "set"
+    )
+    (tmp_path / "new.csv").write_bytes(b"# more\nart;wert\n-;5,1\n;0,4\n")
+    model = average_models(CredibleSet.load(tmp_path / "set"))
+    assert model.predict(tmp_path / "new.csv", "art").tolist() == ["größer", "klein"]
+
+
 def test_a_result_holds_counts_and_no_rows():
     table = pd.DataFrame({"x": ["a", "b"] * 40, "y": ["u", "u", "v", "v"] * 20})
     found = learn(table, score="bic", n_threads=1)

@@ -25,10 +25,10 @@ from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import class_lines, learning_headline, learning_page, scoring_headline, write_learning_page
 from credibn.report.class_lines import MOST_CLASSES, best_classes, edges_text
 from credibn.report.pairs import agreement_sentence, pairs_of
-from credibn.report.provenance import repeating_call
+from credibn.report.provenance import facts, repeating_call
 from credibn.report.sections import share
 from credibn.report.shortening import averaged_part, shortened_sentences
-from credibn.scores import ScoreTable
+from credibn.scores import BDeu, EdgeLogOdds, EdgePenalty, ScoreTable
 from profiles import examples
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -414,6 +414,53 @@ def test_the_call_on_the_page_finds_the_same_set(asia):
     result, known = learn(table, bayes_factor=3), {"scores": table}
     exec(repeating_call(result), known)
     assert known["found"].n_networks == result.n_networks
+
+
+GAPS = "age,smoke,lung,id\n" + "".join(
+    f"{20.5 + 7 * row % 60},{'yes' if row % 3 else 'no'},{('no', 'yes', '?')[2 if row == 5 else row % 3 == 1]},p{row}\n"
+    for row in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"missing": "drop", "drop": ["id"]},
+        {"missing": "drop", "only": ["smoke", "lung"], "prior": EdgePenalty(0.5), "keep_counts": False},
+        {"missing": "state", "drop": ["id"], "columns": {"age": "numeric"}, "bayes_factor": 3, "max_parents": 2},
+        {"missing": "drop", "drop": ["id"], "discretise": {"age": "equal_frequency:3"}, "score": BDeu(2.0)},
+        {
+            "missing": "drop",
+            "only": ["smoke", "lung"],
+            "prior": EdgeLogOdds({("smoke", "lung"): 1.5}),
+            "tiers": [["smoke"], ["lung"]],
+        },
+    ],
+    ids=lambda options: "-".join(options),
+)
+@pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
+def test_the_call_on_the_page_gives_the_same_file_when_it_runs(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clinic.csv").write_text(GAPS)
+    result = learn("clinic.csv", n_threads=1, **options)
+    write_learning_page(result, "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    code = unescape(re.search(r'<pre[^>]*aria-label="Python code">(.*?)</pre>', page, re.S)[1])
+    known = {}
+    exec(code, known)
+    result.save("one.credibn")
+    known["found"].save("two.credibn")
+    again, saved = CredibleSet.load("two.credibn"), CredibleSet.load("one.credibn")
+    assert again.structures.choices.tobytes() == saved.structures.choices.tobytes()
+    assert again.structures.scores.tobytes() == saved.structures.scores.tobytes()
+    assert again.provenance == saved.provenance
+    assert "<title>credibn: credible networks of clinic.csv</title>" in page
+    assert "<h1>credibn: credible networks of clinic.csv</h1>" in page
+    dropped = "none" if options["missing"] == "state" else "1 row of 60"
+    facts_shown = dict(facts(result, None))
+    assert (facts_shown["Table"], facts_shown["Dropped for missing values"]) == ("clinic.csv", dropped)
+    assert f"missing: {options['missing']}" in facts_shown["Read with"]
+    assert facts_shown["Counts for prediction"] == ("not stored" if "keep_counts" in options else "stored")
 
 
 @pytest.mark.parametrize("reason", ["time_limit", "memory_limit", "interrupted"])

@@ -63,7 +63,7 @@ from credibn.data.reading import read_table
 from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, Phrase, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
-from credibn.options import Limits, ReadOptions, ScoreName, resolve_epsilon
+from credibn.options import Limits, ReadOptions, ScoreName, our_word, resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
@@ -74,6 +74,17 @@ from credibn_command.streams import NOT_WRITTEN, need_output
 
 class _Command(TyperCommand):
     """A command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The parser finds flags that are spelt almost alike; this one adds the words of other programs.
+            name = getattr(error, "option_name", "").lstrip("-").replace("-", "_")
+            flags = [flag for own in self.params if own.name == our_word(name) for flag in own.opts if flag[:2] == "--"]
+            if hasattr(error, "possibilities") and flags:
+                error.possibilities = flags
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))

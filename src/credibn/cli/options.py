@@ -166,6 +166,7 @@ class ScoreFlags:
         ScoreName,
         _score(
             metavar="NAME",
+            case_sensitive=False,
             help="bic, bdeu, aic (categories), gaussian-bic, bge (numbers), conditional-gaussian-bic (both); by "
             "default the BIC for the kinds of the columns.",
         ),

@@ -25,7 +25,7 @@ from credibn.data.reduction import cleaned_column
 from credibn.data.sources import Source, open_source, reading, workspace
 from credibn.data.suggesting import suggestion
 from credibn.errors import DataError, Option, Phrase
-from credibn.options import check_choice
+from credibn.options import ReadOptions, check_choice
 
 HandleUnknown = Literal["error", "ignore"]
 """What to do with a category that the model does not know: refuse it, or take it as missing."""
@@ -75,6 +75,7 @@ def read_rows(
     handle_unknown: str = "error",
     unread: Iterable[str] = (),
     dropped: Iterable[str] = (),
+    text_options: Mapping[str, Any] | None = None,
 ) -> NewRows:
     """Read a table of new rows, of any kind that `read_data` takes, with the states of a model.
 
@@ -86,7 +87,8 @@ def read_rows(
     ``missing_values`` are those of `read_data`; a text that is a state of its column is never missing, and where None
     is a state, a missing value is that state. Columns that the model does not have are an error unless
     ``ignore_extra``, or unless they are ``dropped``. A category that is not among the states is an error; with
-    ``handle_unknown="ignore"`` its cell has no value. Text in a column of numbers is always an error.
+    ``handle_unknown="ignore"`` its cell has no value. Text in a column of numbers is always an error. ``text_options``
+    are those of `read_data` that say how a text file is written, such as ``decimal``.
     """
     check_choice("handle_unknown", handle_unknown, get_args(HandleUnknown))
     if isinstance(data, Dataset):
@@ -97,7 +99,7 @@ def read_rows(
     labels = tuple(None if known is None else tuple(known) for known in states)
     with workspace() as connection:
         connection.execute("SET preserve_insertion_order = true")
-        source = open_source(data, connection)
+        source = open_source(data, connection, ReadOptions(**(text_options or {})))
         position_of = _positions(data, source, variables, None if ignore_extra else set(dropped))
         given = tuple(name in position_of for name in variables)
         position_of = {name: at for name, at in position_of.items() if name not in set(unread)}

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # pandas is slow to import: it is loaded when needed
     from credibn.models.bayesian_network import BayesianNetwork
 
 Rows = str | os.PathLike[str] | Any
+_TEXT_OPTIONS = ("encoding", "decimal", "thousands", "comment")
 _ROW_OPTIONS = ("missing_values", "ignore_extra", "handle_unknown")
 
 
@@ -227,11 +228,14 @@ class AveragedModel:
         unknown = sorted(options.keys() - set(_ROW_OPTIONS))
         if unknown:
             raise OptionError(f"unknown option {unknown[0]!r}; the options are {', '.join(map(repr, _ROW_OPTIONS))}")
-        unread, dropped = [self.names[v] for v in targets], list[str]()
+        alike = dict[str, Any]()
         if self.reading is not None:
-            dropped = [column.name for column in self.reading.columns if column.kind in ("dropped", "weights")]
-            options = {"missing_values": self.reading.options.get("missing_values"), **options}
-        return read_rows(data, self.names, self.states, self.cuts, unread=unread, dropped=dropped, **options)
+            known = self.reading.options
+            options = {"missing_values": known.get("missing_values"), **options}
+            alike["dropped"] = [one.name for one in self.reading.columns if one.kind in ("dropped", "weights")]
+            alike["text_options"] = {name: known[name] for name in _TEXT_OPTIONS if name in known}
+        unread = [self.names[v] for v in targets]
+        return read_rows(data, self.names, self.states, self.cuts, unread=unread, **alike, **options)
 
     def _evidence(self, rows: NewRows, at: NDArray[np.intp] | None = None) -> Evidence:
         """Return what is known of all rows, or of those at some positions."""

@@ -20,7 +20,7 @@ from credibn.data import Dataset
 from credibn.report.class_lines import ClassLine, best_classes, edges_text
 from credibn.report.figures import figure_svg, gap_curve, networks_within
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
-from credibn.report.provenance import facts, promise_of_call, repeating_call
+from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
 from credibn.report.wording import (
@@ -88,10 +88,12 @@ def write_learning_page(
     averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
     among = None if averaged is result else part_named(averaged)
     pairs, (v_structures, n_more_v_structures) = pairs_of(averaged), _v_structures(averaged)
+    table = name_of_table(result)
     write_page(
         "learning_page.html.j2",
         path,
         scripts=_SCRIPTS,
+        title=f"credibn: credible networks{'' if table is None else f' of {table}'}",
         headline=share_headline(result),
         caution=None if result.caution is None else result.caution.worded(in_python_and_shell),
         fit=learning_headline(result),

@@ -1,10 +1,24 @@
-"""Where a result comes from: settings, timings and versions, and the call that reproduces it."""
+"""Where a result comes from: its table, how it was read, settings and timings; and the call that repeats it."""
 
+from pathlib import PurePath
+from typing import Any
+
+from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
+from credibn.data.reading_record import Reading
+from credibn.models.averaging_networks import reading_of
 from credibn.report.sections import as_text, surviving_candidates, within
 
-_DEFAULTS = {"score": "bic", "unit": "auto", "engine": "auto"}
+_DEFAULTS = {"unit": "auto", "engine": "auto"}
+_SCORE_CLASSES = {
+    "bic": "BIC",
+    "aic": "AIC",
+    "bdeu": "BDeu",
+    "gaussian-bic": "GaussianBIC",
+    "bge": "BGe",
+    "conditional-gaussian-bic": "ConditionalGaussianBIC",
+}
 _NOT_REPEATED = ("data", "scores", "k_best", "n_threads")
 _LIMITS = ("time_limit", "memory_limit")
 
@@ -22,6 +36,14 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
         n_rows = scoring["n_rows"]
         lines.append(("Rows", f"{n_rows:,}" if isinstance(n_rows, int) else as_text(n_rows)))
     lines.append(("Variables", f"{len(result.names):,}"))
+    reading = reading_of(result)
+    if reading is not None:
+        lines = [("Table", reading.source), ("Columns", str(reading)), *lines]
+        n_dropped = f"{plural(reading.n_dropped, 'row')} of {reading.n_rows:,}" if reading.n_dropped else "none"
+        lines.append(("Dropped for missing values", n_dropped))
+        lines.append(("Read with", as_text(dict(reading.options)) or "defaults"))
+        lines += [("Note on the table", note) for note in reading.notes]
+    lines.append(("Counts for prediction", "stored" if result.families is not None else "not stored"))
     if scoring.get("data_fingerprint") is not None:
         lines.append(("Data fingerprint", f"SHA-256 {scoring['data_fingerprint']}"))
     constraints = scoring.get("constraints")
@@ -52,23 +74,59 @@ def promise_of_call(result: CredibleSet) -> str:
     return "This call finds the same networks again."
 
 
+def name_of_table(result: CredibleSet) -> str | None:
+    """Return the name of the file that was read, without folders; None where it was no file."""
+    reading = reading_of(result)
+    return reading.source if reading is not None and _is_file(reading) else None
+
+
+def _is_file(reading: Reading) -> bool:
+    return bool(PurePath(reading.source).suffix)  # other tables are described in words
+
+
 def repeating_call(result: CredibleSet) -> str:
-    """Return Python code that finds the same set again; of objects only the name is known."""
+    """Return Python code that finds the same set again, if it runs where the table is.
+
+    A table that is no file must be called ``data``; of a score that credibn does not know, only the name is known.
+    """
     settings = {name: value for name, value in result.settings.items() if value is not None}
+    reading = reading_of(result)
     kind = settings.get("k_best")
     function = "learn" if kind is None else f"k_best_{kind}"
     if settings.get("data") in (None, "ScoreTable"):
         lines = ["scores=scores,  # the score table"]
-    elif settings["data"] == "Dataset":
+        settings.pop("score", None)
+    elif reading is None or (settings["data"] == "Dataset" and not _is_file(reading)):
         lines = ["data,  # as credibn.read_data read it"]
     else:
-        lines = ["data,  # a path, a frame or an array"]
+        lines = [f"{reading.source!r}," if _is_file(reading) else f"data,  # {reading.source}"]
+        settings |= reading.options
     if kind is None and not {"bayes_factor", "epsilon", "ratio"} & settings.keys():
         settings["epsilon"] = result.epsilon
     for name, value in settings.items():
         is_idle = name in _LIMITS and result.complete
         if name in _NOT_REPEATED or is_idle or value == _DEFAULTS.get(name):
             continue
-        is_object = isinstance(value, dict) and bool({"kind", "score"} & value.keys())
-        lines.append(f"{name}={name},  # {as_text(value)}" if is_object else f"{name}={value!r},")
+        code = _code_of(value)
+        lines.append(f"{name}={name},  # {as_text(value)}" if code is None else f"{name}={code},")
     return "\n".join(["import credibn", "", f"found = credibn.{function}(", *(f"    {line}" for line in lines), ")"])
+
+
+def _code_of(value: Any) -> str | None:
+    """Return Python code for a setting; None for an object that only its user can make."""
+    if not isinstance(value, dict) or not {"kind", "score"} & value.keys():
+        return repr(value)
+    if "score" in value:
+        known = _SCORE_CLASSES.get(value["score"])
+        options = ", ".join(f"{name}={option!r}" for name, option in value.items() if name != "score")
+        return None if known is None else f"credibn.{known}({options})"
+    match value["kind"]:
+        case "uniform":
+            return "credibn.UniformPrior()"
+        case "edge penalty":
+            return f"credibn.EdgePenalty({value['log_penalty']!r})"
+        case "edge log odds":
+            odds = {(parent, child): number for parent, child, number in value["edges"]}
+            return f"credibn.EdgeLogOdds({odds!r})"
+        case _:
+            return None
