@@ -45,6 +45,43 @@ MOST_THREADS = 256
 _RENAMED = {"continuous": "write columns={'age': 'numeric'}"}
 """Options of earlier versions, and what became of them."""
 
+_SAME_AS = {
+    "n_threads": "n_jobs n_workers num_threads nthreads threads cores n_cores cpus jobs workers",
+    "forbidden_edges": "blacklist black_list forbidden forbidden_arcs banned_edges not_allowed_edges",
+    "required_edges": "whitelist white_list required fixed_edges mandatory_arcs must_have_edges",
+    "max_parents": "max_indegree max_in_degree maxp max_number_of_parents parent_limit",
+    "score": "scoring scoring_method score_type metric criterion local_score scorer",
+    "equivalent_sample_size": "ess iss sample_size imaginary_sample_size",
+    "tiers": "temporal_order temporal_tiers layers order ordering",
+    "prior": "structure_prior graph_prior",
+    "bayes_factor": "bf factor",
+    "max_networks": "n_networks max_dags limit n_best",
+    "max_classes": "n_classes max_cpdags",
+    "time_limit": "timeout max_time max_seconds timelimit seconds",
+    "memory_limit": "max_memory memory max_ram",
+    "progress": "verbose show_progress progress_bar progressbar debug callback",
+    "checkpoint": "resume cache cache_dir checkpoint_dir",
+    "executor": "client pool backend",
+    "weights": "sample_weight weight count counts freq",
+    "missing_values": "na_values na missing_symbol null_values",
+    "missing": "na_action dropna handle_missing",
+    "discretise": "discretize discretizer bins n_bins",
+    "state_names": "states categories levels node_values",
+    "columns": "dtypes types variable_types",
+    "only": "usecols variables nodes features",
+    "drop": "exclude ignore drop_columns",
+    "encoding": "charset",
+}
+_SCORE_NAMES = {name.replace("-", ""): name for name in get_args(ScoreName)} | {
+    "bde": "bdeu",
+    "bicd": "bic",
+    "aicd": "aic",
+    "bicg": "gaussian-bic",
+    "biccg": "conditional-gaussian-bic",
+}
+_WORDS_OF_OTHERS = {word: name for name, words in _SAME_AS.items() for word in words.split()}
+"""What other packages call our options."""
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -181,6 +218,8 @@ class ScoreOptions(_Group):
     prior: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.score, str):
+            object.__setattr__(self, "score", score_name(self.score))
         for name in ("forbidden_edges", "required_edges", "tiers"):
             object.__setattr__(self, name, _as_lists(getattr(self, name)))
 
@@ -320,12 +359,30 @@ class UnknownOptionError(OptionError, TypeError):
 
     def __init__(self, function: str, name: str, known: Iterable[str], reason: str | None = None) -> None:
         if reason is None:
-            close = difflib.get_close_matches(name, list(known), n=3)
+            known = list(known)
+            same = our_word(name)
+            close = [same] if same in known else difflib.get_close_matches(name.lower(), known, n=3)
             reason = f"did you mean {' or '.join(close)}?" if close else f"help({function}) lists the options"
         OptionError.__init__(self, "{}() takes no {}: {}", function, Option(name), reason)
 
     def __reduce__(self) -> Any:
         return OptionError, self.args
+
+
+def score_name(name: str) -> str:
+    """Return our name of a score that may be written as elsewhere: "BDeu", "gaussian_bic", "bic-g".
+
+    Examples
+    --------
+    >>> score_name("BDeu"), score_name("GaussianBIC"), score_name("k2")
+    ('bdeu', 'gaussian-bic', 'k2')
+    """
+    return str(_SCORE_NAMES.get(re.sub(r"[\s_-]|score$", "", name.lower()), name))
+
+
+def our_word(name: str) -> str | None:
+    """Return the option that another package calls so; None where it is no word of theirs."""
+    return _WORDS_OF_OTHERS.get(name.lower())
 
 
 def check_choice(option: str, value: object, choices: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -208,19 +209,57 @@ def test_data_describes_a_file(asia, numbers):
     result = run("data", asia)
     assert result.exit_code == 0
     assert result.stdout.startswith("1,000 rows, 39 distinct; 8 columns\n")
-    assert re.search(r"^asia +discrete +2 +0 +no: 989, yes: 11$", result.stdout, flags=re.M)
+    assert re.search(r"^asia +categorical +text +2 +0 +no: 989, yes: 11$", result.stdout, flags=re.M)
+    assert result.stdout.splitlines()[-1] == f"credibn learn {shlex.quote(str(asia))}"
     summary = json.loads(run("data", numbers, "--json").stdout)
     assert summary["n_rows"] == 60
-    assert [column["kind"] for column in summary["columns"]] == ["continuous", "continuous", "discrete"]
-    assert re.search(r"^x +continuous +0 +-\d.* to \d", run("data", numbers).stdout, flags=re.M)
+    assert [column["kind"] for column in summary["columns"]] == ["numeric", "numeric", "categorical"]
+    assert re.search(r"^x +numeric +fractions +60 +0 +-\d.* to \d", run("data", numbers).stdout, flags=re.M)
 
 
 def test_data_counts_missing_values_and_cuts_long_lists(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("id,b\n" + "".join(f"r{k},{'' if k < 3 else 'u'}\n" for k in range(150)))
     stdout = run("data", path).stdout
-    assert re.search(r"^b +discrete +1 +3 +u: 147$", stdout, flags=re.M)
-    assert re.search(r"^id +discrete +150 +0 +r0: 1, .*, \.\.\.$", stdout, flags=re.M)
+    assert re.search(r"^b +categorical +text +1 +3 +u: 147$", stdout, flags=re.M)
+    assert re.search(r"^id +categorical +text +150 +0 +r0: 1, .*, \.\.\.$", stdout, flags=re.M)
+
+
+MESSY = {
+    "identifiers, dates, gaps, a constant and a sum": lambda: {
+        "id": [f"M-{row:03}" for row in range(60)],
+        "day": [f"2024-01-01 {row // 60:02}:{row % 60:02}:00" for row in range(60)],
+        "age": [18 + row * 7 % 59 for row in range(60)],
+        "kg": [None if row == 7 else 50 + row * 11 % 60 / 10 for row in range(60)],
+        "both": [None if row == 7 else 18 + row * 7 % 59 + 50 + row * 11 % 60 / 10 for row in range(60)],
+        "sex": ["fm"[row // 3 % 2] for row in range(60)],
+        "land": ["DE"] * 60,
+        "note": [None] * 55 + ["x"] * 5,
+    },
+    "a fractional column with gaps": lambda: {
+        "x, y": [None if row % 5 == 0 else row * 7 % 30 / 4 for row in range(60)],
+        "k": [row % 3 for row in range(60)],
+    },
+    "only gaps in half of the rows": lambda: {
+        "a": [None if row % 2 else "u" for row in range(60)],
+        "b": [row % 3 for row in range(60)],
+        "c": [row // 7 % 2 for row in range(60)],
+    },
+}
+
+
+@pytest.mark.parametrize("content", MESSY)
+def test_data_describes_any_table_and_ends_with_a_command_that_works(content, tmp_path):
+    path = tmp_path / "a table.csv"
+    pyarrow.csv.write_csv(pyarrow.table(MESSY[content]()), path)
+    result = run("data", path)
+    assert result.exit_code == 0
+    command = result.stdout.splitlines()[-1]
+    assert command.startswith("credibn learn '")
+    learned = run(*shlex.split(command)[1:], "--threads", 1)
+    assert learned.exit_code == 0, learned.stderr
+    assert "No network that scores at least" in learned.stdout
+    assert json.loads(run("data", path, "--json").stdout)["command"] == command
 
 
 def test_data_prints_any_name_as_it_is(tmp_path):

@@ -196,6 +196,15 @@ def test_read_tiers(tmp_path):
     assert read_tiers(str(path)) == read_tiers(path)
 
 
+def test_names_in_a_tiers_file_may_stand_in_quotes(tmp_path):
+    path = tmp_path / "tiers.txt"
+    path.write_text('"Yes, maybe", plain  # a comment\n"say ""hi""","#1" # "quoted"\n 5" disk , "a"b\n""\n', "utf-8")
+    with pytest.raises(FileFormatError, match="line 4: found an empty name"):
+        read_tiers(path)
+    path.write_text('"Yes, maybe", plain  # a comment\n"say ""hi""","#1" # "quoted"\n 5" disk , "a"b\n', "utf-8")
+    assert read_tiers(path) == [["Yes, maybe", "plain"], ['say "hi"', "#1"], ['5" disk', '"a"b']]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

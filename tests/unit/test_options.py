@@ -3,14 +3,27 @@
 import doctest
 import inspect
 import pickle
+import sys
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import typer
 
 import credibn
-from credibn import CredibleNetworks, CredibnError, estimate_scoring, exact_posterior, k_best_networks, learn, read_data
+from credibn import (
+    CredibleNetworks,
+    CredibnError,
+    estimate_scoring,
+    exact_posterior,
+    k_best_networks,
+    learn,
+    options,
+    read_data,
+    score_parent_sets,
+)
+from credibn._run.progress import watching
 from credibn.cli.app import app
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError
 from credibn.learning import all_credible
@@ -147,3 +160,70 @@ def test_a_phrase_words_what_it_holds():
 
 def test_a_message_without_details_keeps_its_braces():
     assert str(CredibnError("write {'a': 1}")) == "write {'a': 1}"
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("n_jobs", "n_threads"),
+        ("blacklist", "forbidden_edges"),
+        ("whitelist", "required_edges"),
+        ("max_indegree", "max_parents"),
+        ("scoring_method", "score"),
+        ("iss", "equivalent_sample_size"),
+        ("timeout", "time_limit"),
+        ("verbose", "progress"),
+        ("n_thread", "n_threads"),
+        ("Max_Parents", "max_parents"),
+    ],
+)
+def test_words_of_other_packages_are_answered_with_ours(word, ours):
+    for function in (learn, k_best_networks):
+        with pytest.raises(OptionError, match=rf"takes no {word}: did you mean {ours}( or|\?)"):
+            function(np.zeros((4, 2)), **{word: 1})
+
+
+def test_a_word_of_another_package_names_only_options_that_the_function_has():
+    with pytest.raises(OptionError, match=r"score_parent_sets\(\) takes no timeout: help"):
+        score_parent_sets(np.zeros((4, 2)), timeout=1)
+
+
+def test_every_word_of_another_package_stands_for_an_option_of_learn():
+    names = set(inspect.signature(learn).parameters)
+    assert set(options._WORDS_OF_OTHERS.values()) - names <= {"encoding"}
+    assert not names & set(options._WORDS_OF_OTHERS)
+
+
+@pytest.mark.parametrize("name", ["BDeu", "bdeu", "BDEU", "bde", "BDeuScore"])
+def test_the_name_of_a_score_may_be_written_as_elsewhere(name):
+    table = np.arange(40).reshape(20, 2) % 3
+    found = learn(table, score=name, equivalent_sample_size=2)
+    assert found.score_table.provenance["score"] == "bdeu"
+    assert found.settings["score"] == "bdeu"
+
+
+def test_an_unknown_score_is_answered_with_the_nearest():
+    with pytest.raises(OptionError, match=r"unknown score 'gausian-bic': did you mean 'gaussian-bic'"):
+        learn(np.zeros((4, 2)), score="gausian-bic")
+
+
+def test_progress_takes_true_and_false_and_nothing_else_but_functions(capsys):
+    table = np.arange(40).reshape(20, 2) % 3
+    assert learn(table, progress=True).n_networks == learn(table, progress=False).n_networks
+    assert capsys.readouterr().err == ""  # nobody watches
+    with pytest.raises(OptionError, match="progress is 'yes'; give True, False, or a function"):
+        learn(table, progress="yes")
+
+
+def test_a_bar_appears_by_default_where_somebody_watches_after_two_seconds(monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with watching(None) as unasked, watching(True) as asked, watching(False) as none:
+        assert 1.0 < unasked._begins - asked._begins < 2.0
+        assert none is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    with watching(None) as unasked:
+        assert unasked is None
+    notebook = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: notebook))
+    with watching(None) as unasked:
+        assert unasked is not None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from credibn import k_best_networks, learn
-from credibn._run import Run, progress
+from credibn._run import Run
 from credibn._run.progress import STAGE_TITLES, StageBar, stage_bars
 from credibn.search import Tally
 from credibn.search.collection import found_in
@@ -86,8 +86,7 @@ def test_the_count_ends_with_the_search():
 def test_the_bar_shows_stage_fraction_and_findings(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(progress, "_SECONDS_BEFORE_BAR", -1)
-    bar = StageBar(STAGE_TITLES)
+    bar = StageBar(STAGE_TITLES, seconds=-1.0)
     bar.tally(Tally("classes", 1234, -2295.75, -2290.5))
     bar("enumeration", 0.25)
     bar.stop()

@@ -109,9 +109,10 @@ def test_numbers_that_do_not_fit_in_memory_name_a_limit_that_works():
 
 
 def test_the_bar_shows_how_long_a_stage_should_take():
-    bar = StageBar({"score": "scoring"})
+    bar = StageBar({"score": "scoring"}, seconds=-1.0)
     bar.expect("score", 42.0)
     bar("score", 0.0)
+    bar.stop()
     assert bar._bar.tasks[0].description == "scoring (about 42 seconds)"
 
 

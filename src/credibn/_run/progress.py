@@ -7,10 +7,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from credibn._base.text import duration_text
 from credibn._run.tally import Tally
+from credibn.errors import OptionError
+from credibn.options import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 STAGE_TITLES = {
     "small": "scoring small parent sets",
@@ -24,7 +29,8 @@ STAGE_TITLES = {
     "posterior": "summing over all networks",
 }
 """How a progress bar calls the stages."""
-_SECONDS_BEFORE_BAR = 0.5
+_SECONDS_BEFORE_BAR, _SECONDS_UNASKED = 0.5, 2.0
+"""How long the work takes before a bar appears: where a bar is wanted, and where nobody said anything."""
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
@@ -35,50 +41,68 @@ def is_terminal(stream: IO[str] | None) -> bool:
         return False
 
 
+def is_notebook() -> bool:
+    """Whether this is the process of a Jupyter notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
 @contextmanager
-def stage_bars(titles: Mapping[str, str] = STAGE_TITLES) -> Iterator[StageBar | None]:
+def stage_bars(
+    titles: Mapping[str, str] = STAGE_TITLES, seconds: float = _SECONDS_BEFORE_BAR
+) -> Iterator[StageBar | None]:
     """Yield what shows a stage, its fraction done and what was found so far; None where nobody is watching.
 
-    Somebody watches a terminal or a notebook. A stage that has no title is shown by its own name.
+    Somebody watches a terminal or a notebook. A stage that has no title is shown by its own name. The bar appears when
+    the work has taken some seconds.
     """
-    from rich.console import Console  # only those who want a bar wait for it
-
-    if not (is_terminal(sys.stderr) or Console(stderr=True).is_jupyter):
+    if not (is_terminal(sys.stderr) or is_notebook()):
         yield None
         return
-    bar = StageBar(titles)
+    bar = StageBar(titles, seconds)
     try:
         yield bar
     finally:
         bar.stop()
 
 
+@contextmanager
+def watching(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Yield what the option `progress` asks for: a function as it is, a bar for True and by default, for False none."""
+    if progress is False:
+        yield None
+    elif progress is None or progress is True:
+        with stage_bars(seconds=_SECONDS_BEFORE_BAR if progress else _SECONDS_UNASKED) as bar:
+            yield bar
+    elif callable(progress):
+        yield progress
+    else:
+        raise OptionError.refusing(
+            "progress", progress, "give True, False, or a function of the stage and the fraction"
+        )
+
+
 class StageBar:
     """A line on standard error, drawn only once the work takes long, and erased at the end."""
 
-    def __init__(self, titles: Mapping[str, str]) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-        parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
-        found = TextColumn("{task.fields[found]}")
-        self._bar = Progress(*parts, found, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("", total=1.0, found="")
+    def __init__(self, titles: Mapping[str, str], seconds: float = _SECONDS_BEFORE_BAR) -> None:
+        self._bar: RichProgress | None = None
         self._titles = titles
-        self._started = time.monotonic()
-        self._stage: str | None = None
+        self._begins = time.monotonic() + seconds
         self._found = ""
         self._expected: dict[str, str] = {}
 
     def __call__(self, stage: str, fraction: float) -> None:
         """Show how far a stage is."""
-        if not self._bar.live.is_started and time.monotonic() - self._started > _SECONDS_BEFORE_BAR:
-            self._bar.start()
-        if stage != self._stage:
-            title = self._titles.get(stage, stage) + self._expected.get(stage, "")
-            self._bar.reset(self._task, description=title)
-            self._stage = stage
-        self._bar.update(self._task, completed=fraction, found=self._found)
+        if self._bar is None and time.monotonic() > self._begins:
+            self._bar = _new_bar()
+        if self._bar is None:
+            return
+        title = self._titles.get(stage, stage) + self._expected.get(stage, "")
+        (task,) = self._bar.tasks
+        if title != task.description:
+            self._bar.reset(task.id, description=title)
+        self._bar.update(task.id, completed=fraction, found=self._found)
         self._found = ""
 
     def tally(self, tally: Tally) -> None:
@@ -91,8 +115,19 @@ class StageBar:
 
     def stop(self) -> None:
         """Erase the line."""
-        if self._bar.live.is_started:
+        if self._bar is not None:
             self._bar.stop()
+
+
+def _new_bar() -> RichProgress:
+    from rich.console import Console  # only those who see a bar wait for it
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
+    bar = Progress(*parts, TextColumn("{task.fields[found]}"), console=Console(stderr=True), transient=True)
+    bar.add_task("", total=1.0, found="")
+    bar.start()
+    return bar
 
 
 def tally_text(tally: Tally) -> str:

@@ -8,7 +8,6 @@ another key, one that is damaged, or one copied over another counts as missing. 
 import hashlib
 import io
 import os
-import sys
 import time
 import warnings
 import weakref
@@ -19,13 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from credibn._base.atomic import replacing, why_unwritable
 from credibn.errors import CredibnError, CredibnWarning, OptionError
-
-if sys.platform != "win32":
-    import fcntl
 
 Arrays = Mapping[str, NDArray[Any]]
 """The result of a task: named arrays only, so that it can be stored without pickle."""
@@ -33,6 +30,8 @@ Arrays = Mapping[str, NDArray[Any]]
 _LOCK, _ENDING = "run.lock", ".checkpoint"
 _MARK = "credibn-checkpoint-3"
 _SECONDS_BEFORE_WRITING = 3.0
+_SECONDS_TO_LOCK = 0.2
+"""Long enough for a second attempt, where a run that ended has just removed the file."""
 _SECONDS_BETWEEN_FILES = 1.0
 
 
@@ -48,7 +47,7 @@ class Store:
         self.seconds_per_row = 0.0  # what the owner needs for each row found, within the time limit
         self.path = Path(folder)
         self._lock = _hold(self.path)
-        self._release = weakref.finalize(self, _let_go, self._lock)
+        self._release = weakref.finalize(self, self._lock.release)
         self._states: dict[tuple[str, str], Arrays] = {}
         self._done: list[_Results] = []  # of stages that ended before the first write
         self._began = time.monotonic()
@@ -211,61 +210,19 @@ def _seconds_before_writing() -> float:
         raise OptionError(f"CREDIBN_CHECKPOINT_SECONDS is {text!r}; it must be a number of seconds") from None
 
 
-_HELD: set[int] = set()
-"""Descriptors of the locks that this process holds."""
-
-
-def _hold(folder: Path) -> int:
-    """Make the folder and lock it; return the descriptor of the lock."""
+def _hold(folder: Path) -> FileLock:
+    """Make the folder and lock it; the lock ends with its process."""
+    lock = FileLock(folder / _LOCK, thread_local=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = _locked(folder / _LOCK)
+        lock.acquire(timeout=_SECONDS_TO_LOCK)
+    except Timeout:
+        raise OptionError(f"{folder} is in use by another run; wait for it to end, or give another folder") from None
     except OSError as error:
         raise OptionError(
             f"{folder} cannot hold checkpoints ({error.strerror or error}); check the folder and its permissions"
         ) from error
-    if lock is None:
-        raise OptionError(f"{folder} is in use by another run; wait for it to end, or give another folder")
-    _HELD.add(lock)
     return lock
-
-
-def _let_go(lock: int) -> None:
-    if lock in _HELD:
-        _HELD.remove(lock)
-        os.close(lock)
-
-
-def _let_go_of_all() -> None:
-    """Close a forked process's copies of the locks: they would outlive the process that holds them."""
-    for lock in tuple(_HELD):
-        _let_go(lock)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_of_all)
-
-
-def _locked(path: Path) -> int | None:
-    """Return the descriptor of a lock file; None if another process holds it. The lock ends with its process."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            if sys.platform != "win32":
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if sys.platform == "win32" or _is_at(path, descriptor):
-                return descriptor
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        os.close(descriptor)  # a run that ended has removed the file in between: take the new one
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def _pack(arrays: Mapping[int, Arrays]) -> memoryview:

@@ -14,9 +14,12 @@ A closed pipe is not an error, and the files are complete.
 
 import json
 import os
+import shlex
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -36,8 +39,6 @@ from credibn.cli.options import (
     AsJsonOption,
     DataArgument,
     EpsilonFlags,
-    MaxStatesOption,
-    MissingOption,
     ReadFlags,
     ScoreFlags,
     ThreadFlags,
@@ -50,26 +51,40 @@ from credibn.cli.text import (
     Words,
     flags_of,
     print_costs,
+    print_description,
     print_error,
     print_estimate,
     print_result,
-    print_summary,
     warnings_as_lines,
 )
 from credibn.data import Dataset, read_data
-from credibn.errors import CredibnError, OptionError, TimeLimitError, WriteError
+from credibn.data.describing import TableDescription, describe_table
+from credibn.data.reading import read_table
+from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, Phrase, TimeLimitError, WriteError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import learn as find_credible_set
-from credibn.options import MAX_STATES, Limits, ScoreName, resolve_epsilon
+from credibn.options import Limits, ReadOptions, ScoreName, our_word, resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.report import learning_headline, write_learning_page
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
-from credibn.scores.scoring import columns_taken, score_for
+from credibn.scores.moments import find_dependent
+from credibn.scores.scoring import LONG, columns_taken, score_for
 from credibn_command.streams import NOT_WRITTEN, need_output
 
 
 class _Command(TyperCommand):
     """A command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The parser finds flags that are spelt almost alike; this one adds the words of other programs.
+            name = getattr(error, "option_name", "").lstrip("-").replace("-", "_")
+            flags = [flag for own in self.params if own.name == our_word(name) for flag in own.opts if flag[:2] == "--"]
+            if hasattr(error, "possibilities") and flags:
+                error.possibilities = flags
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))
@@ -114,14 +129,6 @@ _Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; 
 _Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
 _Score = Annotated[ScoreName, typer.Option(metavar="NAME", help="The score that columns are read for.")]
 Example = Literal["asia", "tic-tac-toe"]
-
-
-@dataclass(frozen=True)
-class _DescribeFlags(ReadFlags):
-    """How a table is read that is only described: nothing is refused."""
-
-    missing: MissingOption = "state"
-    max_states: MaxStatesOption = MAX_STATES
 
 
 def _version(is_asked: bool) -> None:
@@ -183,18 +190,67 @@ def score(
 def describe(
     context: typer.Context,
     data: DataArgument,
-    reading: _DescribeFlags,
+    reading: ReadFlags,
     score: _Score = "auto",
     as_json: AsJsonOption = False,
 ) -> None:
-    """Describe a file: rows, the states, missing values or range of each column, and what learning would take."""
-    dataset = reading.read(data, columns_taken(score))
-    costs = _predicted_costs(dataset, str(score_for(score, dataset)), str if as_json else flags_of(context))
-    if as_json:
-        typer.echo(json.dumps({**asdict(dataset.describe()), "predicted": costs}, default=str))
+    """Describe a file: what each column is read as and holds, what learning would cost, and the command to learn."""
+    words = flags_of(context)
+    table = describe_table(data, reading.options(), columns_taken(score))
+    command: str | None = None
+    costs: dict[str, Any]
+    try:
+        dataset, table = _as_advised(data, table, score)
+    except CredibnError as error:
+        costs = {"score": score, "scoring": None, "scoring_refused": error.worded(words), "posterior": None}
     else:
-        print_summary(dataset.describe())
-        print_costs(costs)
+        costs = _predicted_costs(dataset, str(score_for(score, dataset)), str if as_json else words)
+        command = _learn_command(data, score, table.advice, _parent_limit(costs["scoring"]), words)
+    if as_json:
+        facts = {name: value for name, value in asdict(replace(table, notes=())).items() if name != "advice"}
+        said = {"notes": list(map(str, table.notes)), "predicted": costs, "command": command}
+        typer.echo(json.dumps({**facts, **said}, default=str))
+        return
+    print_description(table, words)
+    print_costs(costs)
+    if command is not None:
+        typer.echo(f"\nTo learn from it:\n{printable(command)}")
+
+
+def _as_advised(data: str, table: TableDescription, score: str) -> tuple[Dataset, TableDescription]:
+    """Read a table as advised; columns that others determine are left out too, since scores of numbers refuse them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CredibnWarning)
+        while True:
+            dataset = read_table(data, table.advice, columns_taken(score))
+            dependent = find_dependent(dataset)
+            if not dependent:
+                return dataset, table
+            *others, last = dependent
+            shown = ", ".join(map(repr, others))
+            note = Phrase(
+                "column {!r} is a sum of others ({}): leave it out with {}", last, shown, Option("drop", [last])
+            )
+            advice = replace(table.advice, drop=[*(table.advice.drop or ()), last])
+            table = replace(table, notes=(*table.notes, note), advice=advice)
+
+
+def _parent_limit(scoring: Mapping[str, Any] | None) -> int | None:
+    """Return the limit on the number of parents that a long prediction names; None where scoring is short."""
+    if scoring is None or (scoring["seconds"] is not None and scoring["seconds"] <= LONG):
+        return None
+    most: int | None = scoring["feasible_parents"]
+    return most
+
+
+def _learn_command(data: str, score: str, advice: ReadOptions, max_parents: int | None, words: Words) -> str:
+    """Return the command that learns from a table as it is described."""
+    options = [Option(name, value) for name, value in advice.given().items()]
+    if score != "auto":
+        options.insert(0, Option("score", score))
+    if max_parents is not None:
+        options.append(Option("max_parents", max_parents))
+    return " ".join(["credibn learn", shlex.quote(data), *map(words, options)])
 
 
 def _predicted_costs(dataset: Dataset, score: str, words: Words) -> dict[str, Any]:

@@ -66,7 +66,10 @@ _Structure = Annotated[
         help="A RESULT, for its most probable class; a network file; or a model string such as '[A][B|A]'.",
     ),
 ]
-_Method = Annotated[Literal["posterior-mean", "maximum-likelihood"], typer.Option(help="How parameters are fitted.")]
+_Method = Annotated[
+    Literal["posterior-mean", "maximum-likelihood"],
+    typer.Option(metavar="NAME", help="How parameters are fitted: posterior-mean or maximum-likelihood."),
+]
 _Size = Annotated[
     float | None,
     typer.Option(

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
+from credibn._base.text import printable
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.reading import read_table
@@ -32,7 +33,7 @@ from credibn.options import (
     resolve_bytes,
 )
 from credibn.scores import EdgePenalty, read_tiers
-from credibn.scores.scoring import SCORES, columns_taken
+from credibn.scores.scoring import SCORES, columns_taken, score_for
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
@@ -165,6 +166,7 @@ class ScoreFlags:
         ScoreName,
         _score(
             metavar="NAME",
+            case_sensitive=False,
             help="bic, bdeu, aic (categories), gaussian-bic, bge (numbers), conditional-gaussian-bic (both); by "
             "default the BIC for the kinds of the columns.",
         ),
@@ -244,6 +246,7 @@ class SourceFlags:
         options, columns = scoring.options(), columns_taken(scoring.score)
         with nullcontext() if seconds is None else reading_until(time.monotonic() + seconds):
             dataset = reading.read(self.data, columns)
+        typer.echo(printable(f"{dataset.reading}; score {score_for(scoring.score, dataset)}"), err=True)
         return dataset, replace(options, max_parents=scoring.parent_limits(dataset.names))
 
 

@@ -61,8 +61,9 @@ _GRAPHS = (EdgeFormat.DOT, EdgeFormat.GRAPHML, EdgeFormat.ADJACENCY)
 _Format = Annotated[
     EdgeFormat | None,
     typer.Option(
-        help="By default what the ending of FILE says, or a table to read. strength: the columns of bnlearn's "
-        "bn.strength. picture: a heat map, for a .png, .svg or .pdf file."
+        metavar="NAME",
+        help="table, csv, json, strength (the columns of bnlearn's bn.strength), dot, graphml, adjacency or picture "
+        "(a heat map, for a .png, .svg or .pdf file); by default what the ending of FILE says, or a table to read.",
     ),
 ]
 _Threshold = Annotated[

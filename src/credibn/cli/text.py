@@ -22,8 +22,8 @@ from credibn._base.text import byte_text, duration_text, plural, printable
 from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
-from credibn.data.summary import ColumnSummary, DataSummary
-from credibn.errors import CredibnError, CredibnWarning, Option
+from credibn.data.describing import ColumnDescription, TableDescription
+from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.graphs import CPDAG
 from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
@@ -36,7 +36,6 @@ Words = Callable[[Option], str]
 """How a message writes an option."""
 _ROUNDING = 1e-12
 """How far rounding may take a sum of probabilities from 0 or 1."""
-_STATES_SHOWN = 6
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 8
 
@@ -77,10 +76,17 @@ def flag_text(flags: Mapping[str, str], option: Option) -> str:
     if value is ... or value is True:
         return flag
     if isinstance(value, Mapping):
-        return " ".join(f"{flag} {shlex.quote(f'{name}={rule}')}" for name, rule in value.items())
+        return " ".join(f"{flag} {shlex.quote(f'{name}={_rule_text(rule)}')}" for name, rule in value.items())
+    if option.name == "discretise":
+        return f"{flag} {shlex.quote(_rule_text(value))}"
     if isinstance(value, list | tuple):
         return " ".join(f"{flag} {shlex.quote(str(part))}" for part in value)
     return f"{flag} {shlex.quote(str(value))}"
+
+
+def _rule_text(rule: object) -> str:
+    """Return a rule of bins as the shell takes it."""
+    return ",".join(map(str, rule)) if isinstance(rule, list | tuple) else str(rule)
 
 
 def print_error(error: CredibnError, words: Words = str) -> None:
@@ -264,11 +270,17 @@ def _time_text(scoring: Mapping[str, Any]) -> str:
     return f"{takes}; try --max-parents {most}, about {duration_text(scoring['feasible_seconds'])}"
 
 
-def print_summary(summary: DataSummary) -> None:
-    """Print what a table holds, a line for each column."""
-    typer.echo(f"{summary.n_rows:,} rows, {summary.n_distinct:,} distinct; {len(summary.columns):,} columns")
-    rows = [(column.name, column.kind, *_content(column)) for column in summary.columns]
-    _print_table(("column", "kind", "states", "missing", "content"), rows, right=(2, 3))
+def print_description(table: TableDescription, words: Words) -> None:
+    """Print what a table holds, a line for each column, and what to know of it."""
+    typer.echo(f"{table.n_rows:,} rows, {table.n_distinct:,} distinct; {len(table.columns):,} columns")
+    rows = [
+        (column.name, column.kind, column.why, f"{column.n_values:,}", f"{column.n_missing:,}", _content(column))
+        for column in table.columns
+    ]
+    _print_table(("column", "kind", "because", "values", "missing", "content"), rows, right=(3, 4))
+    for note in table.notes:
+        text = note.worded(words) if isinstance(note, Phrase) else note
+        typer.echo(f"note: {printable(text)}")
 
 
 def print_costs(costs: Mapping[str, Any]) -> None:
@@ -291,15 +303,13 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     )
 
 
-def _content(column: ColumnSummary) -> tuple[str, str, str]:
-    """Return the number of states, the number of missing values, and the states or the range, as text."""
-    if column.kind == "continuous":
-        return "", "0", f"{column.minimum:.6g} to {column.maximum:.6g}, mean {column.mean:.6g}"
-    pairs = dict(zip(column.states, column.counts, strict=True))
-    n_missing = pairs.pop(None, 0)
-    shown = [f"{state}: {count:,}" for state, count in list(pairs.items())[:_STATES_SHOWN]]
-    more = ["..."] if len(pairs) > _STATES_SHOWN else []
-    return f"{len(pairs):,}", f"{n_missing:,}", ", ".join(shown + more)
+def _content(column: ColumnDescription) -> str:
+    """Return the states or the range, as text."""
+    if column.minimum is not None:
+        return f"{column.minimum:.6g} to {column.maximum:.6g}, mean {column.mean:.6g}"
+    shown = [f"{state}: {count:,}" for state, count in zip(column.states, column.counts, strict=True)]
+    more = ["..."] if column.n_values > len(shown) else []
+    return ", ".join(shown + more)
 
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,8 +126,9 @@ def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint6
 def one_way_edges(table: ScoreTable) -> NDArray[np.bool_]:
     """Return which edges cannot be reversed, shape (n, n), rows parents: required, or forbidden the other way."""
     one_way = np.zeros((table.n_variables, table.n_variables), dtype=bool)
+    stated: Any = table.provenance.get("constraints", {})
     try:
-        constraints = resolve_constraints(table.names, **table.provenance.get("constraints", {}))
+        constraints = resolve_constraints(table.names, **stated)
     except (CredibnError, TypeError):  # of a table from elsewhere, which says it in its own way
         return one_way
     for child in range(table.n_variables):

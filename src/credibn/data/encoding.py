@@ -38,7 +38,7 @@ def encode_column(
     if rule is not None:
         return _discretised(connection, name, column, content, rule, keeps_missing)
     if kind.kind == "numeric":
-        return _continuous(connection, name, column, content, keeps_missing), None
+        return _continuous(connection, name, column, content, options, keeps_missing), None
     if states is not None:
         return code_declared(connection, name, column, states, declared, keeps_missing), None
     if declared is None:
@@ -64,8 +64,11 @@ def _discretised(
         raise _nothing_in(name)
     if not content.is_numeric:
         raise DataError(
-            f"column {name!r} cannot be discretised: it holds {_example(connection, column)}, and only numbers can be; "
-            "leave it out of discretise, or correct the value"
+            "column {!r} cannot be discretised: it holds {}, which is not a number; leave it out of {}, or correct the "
+            "value",
+            name,
+            _example(connection, column),
+            Option("discretise"),
         )
     _check_finite(connection, name, column)
     seen = _fetch_arrays(
@@ -80,18 +83,30 @@ def _discretised(
     return dataclasses.replace(coded, bin_edges=edges), f"column {name!r} {note}" if note else None
 
 
-def _continuous(connection: Connection, name: str, column: str, content: Content, keeps_missing: bool) -> CodedColumn:
+def _continuous(
+    connection: Connection, name: str, column: str, content: Content, options: ColumnOptions, keeps_missing: bool
+) -> CodedColumn:
     if content.form == "nothing":
         raise _nothing_in(name)
     if not content.is_numeric:
+        as_categories = Option("columns", {name: "categorical"})
+        if options.columns == "continuous" and not options.is_kind_given:
+            as_categories = Option("score", "auto")
         raise DataError(
-            f"column {name!r} cannot be continuous: it holds {_example(connection, column)}, which is "
-            "not a number; pass columns='mixed' to keep it as categories, or recode it"
+            "column {!r} cannot be continuous: it holds {}, which is not a number; pass {} to read it as categories, "
+            "or leave it out with {}",
+            name,
+            _example(connection, column),
+            as_categories,
+            Option("drop", [name]),
         )
     if keeps_missing:
         raise DataError(
-            f"continuous column {name!r} has missing values, which cannot be a state among numbers: "
-            "pass missing='drop', impute them, or discretise the column"
+            "numeric column {!r} has missing values, which cannot be a state of a numeric column: pass {} to leave out "
+            "these rows, or {} for bins",
+            name,
+            Option("missing", "drop"),
+            Option("discretise", {name: "equal_frequency:4"}),
         )
     _check_finite(connection, name, column)
     return CodedColumn(f"{column}::DOUBLE + 0.0")
@@ -114,8 +129,12 @@ def _check_finite(connection: Connection, name: str, column: str) -> None:
     ).fetchone()
     if found and found[0]:
         raise DataError(
-            f"column {name!r} holds {found[1]!s:.60} in {int(found[0]):,} row(s): numbers must be finite; "
-            "drop these rows or replace the value"
+            "column {!r} holds {:.60} in {:,} row(s): numbers must be finite; replace the value, or leave the column "
+            "out with {}",
+            name,
+            str(found[1]),
+            int(found[0]),
+            Option("drop", [name]),
         )
 
 

@@ -47,11 +47,12 @@ def rewrite_numbers(connection: Connection, table: str, texts: Mapping[int, str]
     `texts` are the columns that hold text, by position. Where a comma could be either, the other columns decide.
     """
     forms = _possible_forms(connection, table, list(texts))
-    decided = {form for found in forms.values() if len(found) == 1 for form in found}
+    both = {COMMA_DECIMAL, COMMA_THOUSANDS}
+    decided = {form for found in forms.values() for form in found if len(both & set(found)) == 1}
     rewritten = {}
     for i, found in forms.items():
-        if COMMA_DECIMAL in found and COMMA_THOUSANDS in found:
-            found = [form for form in found if form in decided]
+        if both <= set(found):
+            found = [form for form in found if form in both & decided]
             if len(found) != 1:
                 _refuse_ambiguous(connection, table, i, texts[i])
         form = found[0]

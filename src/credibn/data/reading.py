@@ -181,7 +181,7 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
             given.given() | found,
             missing.n_rows,
             missing.n_dropped,
-            tuple(kinds[i] if i in kinds else _left_out(name, options) for i, name in enumerate(names)),
+            tuple(kinds[i] if i in kinds else left_out(name, options) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
         return fetch_dataset(connection, [names[i] for i in variables], coded, reading), said
@@ -195,7 +195,8 @@ def _number_note(names: Sequence[str], found: dict[str, str]) -> Phrase | None:
     return Phrase("{} as numbers with {}", listed(names, "was read", "were read"), separators)
 
 
-def _left_out(name: str, options: ColumnOptions) -> ColumnKind:
+def left_out(name: str, options: ColumnOptions) -> ColumnKind:
+    """Return the record of a column that is no variable."""
     return ColumnKind(name, "weights" if name == options.weights else "dropped", "as asked")
 
 

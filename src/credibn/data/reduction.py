@@ -77,8 +77,11 @@ def cleaned_column(name: str, column: str, kind: Any) -> str:
     if kind.id in ("uuid", "null"):
         return f"{column}::VARCHAR"
     raise DataError(
-        f"column {name!r} has the type {kind}, which is neither a category nor a number: "
-        "convert it to text, numbers or booleans, or drop it"
+        "column {!r} has the type {}, which is neither a category nor a number: convert it to text, numbers or "
+        "booleans, or leave it out with {}",
+        name,
+        kind,
+        Option("drop", [name]),
     )
 
 
@@ -179,12 +182,12 @@ def resolve_missing(
     n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
     if not n_left:
         raise DataError(
-            "each of the {:,} rows has a missing value ({}{}), so {} leaves none: drop the columns with most missing "
-            "values, or pass {}",
+            "each of the {:,} rows has a missing value ({}{}), so dropping rows leaves none: leave columns out with "
+            "{}, or pass {}",
             n_rows,
             counts,
             more,
-            Option("missing", "drop"),
+            Option("drop", [names[i] for i in sorted(affected, key=lambda i: -affected[i])]),
             Option("missing", "state"),
         )
     note = f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"

@@ -179,12 +179,13 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
     if isinstance(data, str | os.PathLike):
         ((folder,),) = connection.execute("SELECT current_setting('temp_directory')").fetchall()
         scan = scan_files(data, given, folder)
-        _check_names(scan.names)
+        names = _named(scan.names)
+        _check_names(names)
         where = repr(os.fspath(data))
         with reading(scan.is_text, where):
             relation = connection.sql(scan.sql)
-        declared = (None,) * len(scan.names)
-        return Source(relation, scan.names, declared, is_text_file=scan.is_text, where=where, notes=scan.notes)
+        declared = (None,) * len(names)
+        return Source(relation, names, declared, is_text_file=scan.is_text, where=where, notes=scan.notes)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
     if is_ibis_table(data):
@@ -196,7 +197,7 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
             "give a path, a pandas or polars DataFrame (collect a LazyFrame), an Arrow table, a two-dimensional "
             "NumPy array, a DuckDB relation or an Ibis table"
         )
-    names = tuple(column.name for column in columns)
+    names = _named([column.name for column in columns])
     _check_names(names)
     table = pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
     with reading(is_text_file=False):
@@ -238,16 +239,23 @@ def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
     return Source(connection.table(_FETCHED), names, (None,) * len(names), count=COUNT, fetch=fetch)
 
 
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    """Give columns without a name one: pandas and R save the numbers of rows so."""
+    known = set(names)
+    made = []
+    for position, name in enumerate(names):
+        while not name.strip() or (name != names[position] and name in known):
+            name = f"column {position + 1}" if not name.strip() else f"{name}_"
+        made.append(name)
+    return tuple(made)
+
+
 def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("the table has no columns: give at least one variable")
     if len(names) > _MOST_COLUMNS:
         raise DataError(f"the table has {len(names):,} columns, more than {_MOST_COLUMNS:,}: select those you need")
     for position, name in enumerate(names):
-        if not name.strip():
-            raise DataError(
-                f"column {position + 1} has no name: name it in the header, or drop it if it is a saved row number"
-            )
         if len(name) > _LONGEST_NAME:
             raise DataError(
                 f"column {position + 1} has a name of {len(name):,} characters, {name[:40]!r}...: give it one of at "

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
+from credibn._run.progress import watching
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
 from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, why_stopped, within_limits
@@ -54,7 +55,7 @@ def learn(
     keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -118,9 +119,10 @@ def learn(
     checkpoint : path of a folder, optional
         Holds the finished work, written from time to time. After a kill or a time limit, the same call with the same
         folder resumes and gives the same answer. Removed when the work is finished.
-    progress : callable, optional
-        Called a few times per second with the stage and the fraction done; the work stops if it returns False. A method
-        ``tally`` of it, if there is one, is called before with what the search has found so far, a
+    progress : callable or bool, optional
+        By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
+        function is called a few times per second with the stage and the fraction done; the work stops if it returns
+        False. A method ``tally`` of it, if there is one, is called before with what the search has found so far, a
         `credibn.search.Tally`.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
@@ -157,7 +159,8 @@ def learn(
     >>> [sorted(network.edges) for network in found.networks()]
     [[('X0', 'X1')], [('X1', 'X0')]]
     """
-    return find_credible_set(started(locals()))
+    with watching(progress) as progress:
+        return find_credible_set(started(locals()))
 
 
 def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Learning:

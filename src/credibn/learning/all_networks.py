@@ -9,6 +9,7 @@ from typing import Any
 
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage, usable_bytes
+from credibn._run.progress import watching
 from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Edges, Limits, Progress, ReadOptions, ScoreOptions, suggesting
@@ -39,7 +40,7 @@ def exact_posterior(
     memory_limit: int | str | None = None,
     n_threads: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -72,8 +73,10 @@ def exact_posterior(
         For scoring; the sum takes one.
     executor : concurrent.futures.Executor, optional
         For scoring, as for `learn`.
-    progress : callable, optional
-        Called a few times per second with the stage and the fraction done; the work stops if it returns False.
+    progress : callable or bool, optional
+        By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
+        function is called a few times per second with the stage and the fraction done; the work stops if it returns
+        False.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
     state_names, weights, missing, missing_values, discretise, max_states
@@ -109,9 +112,10 @@ def exact_posterior(
     3  (X0, X2)        0.011
     """
     reading, scoring, limits = ReadOptions.of(locals()), ScoreOptions.of(locals()), Limits.of(locals())
-    return sum_over_networks(
-        data, scores, reading, scoring, limits, marginals=marginals, executor=executor, progress=progress
-    )
+    with watching(progress) as shown:
+        return sum_over_networks(
+            data, scores, reading, scoring, limits, marginals=marginals, executor=executor, progress=shown
+        )
 
 
 def sum_over_networks(

@@ -11,6 +11,7 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
+from credibn._run.progress import watching
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
 from credibn.learning.all_credible import started
@@ -53,7 +54,7 @@ def k_best_networks(
     keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -104,7 +105,8 @@ def k_best_networks(
     >>> best.n_networks, best.n_tied_at_boundary
     (1, 1)
     """
-    return find_k_best(started(locals(), (k, "networks")))
+    with watching(progress) as progress:
+        return find_k_best(started(locals(), (k, "networks")))
 
 
 @_suggesting
@@ -130,7 +132,7 @@ def k_best_classes(
     keep_counts: bool = True,
     executor: Executor | None = None,
     checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -157,7 +159,8 @@ def k_best_classes(
     >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
     3
     """
-    return find_k_best(started(locals(), (k, "classes")))
+    with watching(progress) as progress:
+        return find_k_best(started(locals(), (k, "classes")))
 
 
 def find_k_best(call: Learning) -> CredibleSet:

@@ -44,8 +44,9 @@ _HOPELESS, _RESUMED = 3.0, 100.0
 there is time; with a checkpoint, only where no number of runs comes near the end."""
 _SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_SET, _SECONDS_PER_CALL = 1e-8, 2e-6, 2e-5, 1e-4
 """For a row of a set of categories, a local score of them, a set of numbers, and anything else; with one thread."""
-_MOMENT = 1.0
-"""Seconds: scoring that may take longer is predicted by a sample of it."""
+_MOMENT, _SHORT = 1.0, 10.0
+"""Seconds: scoring that may take longer than the first is predicted by a sample of it; less than the second needs no
+word beforehand, however short the time limit is."""
 
 
 class ScoreSource(Protocol):
@@ -247,7 +248,7 @@ class _FromData:
         if estimate.seconds is None:  # it will be refused
             return
         run.expect("score", estimate.seconds)
-        if estimate.seconds <= (LONG if left is None else left):
+        if estimate.seconds <= (LONG if left is None else max(left, _SHORT)):
             return
         feasible = None
         if estimate.feasible_parents is not None and estimate.feasible_seconds is not None:

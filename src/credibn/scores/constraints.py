@@ -22,6 +22,9 @@ from credibn.errors import FileFormatError, Option, OptionError, Phrase
 
 _EDGE_FORMS = "a (parent, child) pair of names, or a string like 'parent->child'"
 
+_TIER_NAME = re.compile(r'\s*"(?P<quoted>(?:[^"]|"")*)"\s*(?=,|$|(?<=\s)#)|(?P<plain>(?:(?!(?:^|\s)#)[^,])*)')
+"""A name in a file of tiers, up to the comma, the comment or the end of the line."""
+
 
 @dataclass(frozen=True)
 class Constraints:
@@ -137,7 +140,8 @@ def find_cycle(parents: Mapping[int, Iterable[int]]) -> list[int] | None:
 def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     r"""Read tiers from a text file: one tier a line, names separated by commas, ``#`` starts a comment.
 
-    A ``#`` inside a name is part of the name; a comment starts a line or follows a blank.
+    A ``#`` inside a name is part of the name; a comment starts a line or follows a blank. A name may stand in double
+    quotes, and must if it has a comma: two of them inside stand for one.
 
     Raises
     ------
@@ -161,14 +165,11 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
     text = decoded(path, content)
     tiers, line_of = list[list[str]](), dict[str, int]()
     for number, line in enumerate(text.split("\n"), start=1):
-        listed = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].strip()
-        if not listed:
-            continue
-        tier = [name.strip() for name in listed.split(",")]
+        tier = _names_in(line)
         for name in tier:
             if not name:
                 raise FileFormatError(
-                    f"{path}, line {number}: found an empty name in {listed[:60]!r}; remove the extra comma"
+                    f"{path}, line {number}: found an empty name in {line.strip()[:60]!r}; remove the extra comma"
                 )
             if name in line_of:
                 raise FileFormatError(
@@ -176,10 +177,24 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
                     "list every name once"
                 )
             line_of[name] = number
-        tiers.append(tier)
+        if tier:
+            tiers.append(tier)
     if not tiers:
         raise FileFormatError(f"{path}: found no tier; expected one tier a line, names separated by commas")
     return tiers
+
+
+def _names_in(line: str) -> list[str]:
+    """Return the names in a line of a file of tiers; none where it is blank or a comment."""
+    names, at = list[str](), 0
+    if re.match(r"\s*(#|$)", line):
+        return names
+    while found := _TIER_NAME.match(line, at):
+        names.append(found["plain"].strip() if found["quoted"] is None else found["quoted"].replace('""', '"'))
+        at = found.end() + 1
+        if line[found.end() : at] != ",":
+            break
+    return names
 
 
 def _split_arrow(names: Sequence[str], edge: str, option: str | Option) -> tuple[str, str]:

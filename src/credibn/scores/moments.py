@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import CredibnWarning, DataError
+from credibn.errors import CredibnWarning, DataError, Option
 from credibn.scores.protocol import DataView
 
 COLLINEAR = 1e-10
@@ -261,9 +261,24 @@ def refuse_collinear(data: DataView, moments: Moments) -> None:
 
 def _collinear_error(data: DataView, dependent: NDArray[np.intp]) -> DataError:
     return DataError(
-        f"{_listed(data, dependent)} linearly dependent: one is determined by the others (up to a share of "
-        f"{COLLINEAR:g} of its variance), so that their covariance matrix is singular. Drop one of them"
+        "{} linearly dependent: one is determined by the others (up to a share of {:g} of its variance), so their "
+        "covariance matrix is singular. Leave one of them out, such as with {}",
+        _listed(data, dependent),
+        COLLINEAR,
+        Option("drop", [data.names[dependent[-1]]]),
     )
+
+
+def find_dependent(data: DataView) -> list[str]:
+    """Return numeric columns of which one is determined by the others, the last to be left out; none otherwise."""
+    columns = [v for v, labels in enumerate(data.states) if labels is None and np.ptp(data.columns[v]) > 0]
+    if len(columns) < 2:
+        return []
+    rows = np.stack([standardise(data.columns[v], data.weights)[0] for v in columns])
+    correlation = _gram(rows, data.weights) / data.n_rows
+    if np.linalg.eigvalsh(correlation)[0] > COLLINEAR:
+        return []
+    return [data.names[columns[at]] for at in _dependent_columns(correlation)]
 
 
 def _columns_in(sets: NDArray[np.intp]) -> NDArray[np.intp]:

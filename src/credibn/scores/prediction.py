@@ -1,7 +1,7 @@
 """How long scoring takes, from a short sample of the work itself.
 
 A few of its tasks, spread over all, are done for some hundredths of a second each. One that is not finished by then is
-taken to continue as it went. The sum is rough: right to within a factor of a few, which tells a minute from a year.
+taken to continue as it went. The sum is rough, right to within a factor of ten: it tells a minute from a year.
 """
 
 import math
@@ -17,16 +17,21 @@ from credibn.scores.discrete import DiscreteScore
 from credibn.scores.local import LocalScore
 from credibn.scores.problem import ScoringProblem
 from credibn.scores.protocol import SetScore
+from credibn.scores.sets import parent_limits
 from credibn.scores.tasks import RULES, core_arguments, ranges
 
-_SECONDS_PER_TASK = 0.04
+_SECONDS_PER_TASK, _MOST_PER_TASK = 0.04, 0.2
+"""Of one processor; the second where a task has not said yet how far it is."""
 _TASKS = 3
 """Done as a sample."""
 _SETS = 32
 """Of each size, for scores that are Python objects."""
 _DEPTH = 4
 """Larger parent sets add little: the rules leave few of them."""
-_LEAST_DONE = 1e-7
+_LEAST_DONE = 1e-4
+"""The smallest share that a task reports."""
+_SURE = 0.01
+"""Where less of a task is done, the prediction lies between that for few parents, a lower bound, and an upper one."""
 _SECONDS_PER_PAIR = 1e-9
 """To count a pair of parents in a row, at least: the descent engine cannot be stopped before it has all pairs."""
 _CEILING = 1e18
@@ -71,8 +76,12 @@ def _of_tasks(problem: ScoringProblem, engine: str) -> float:
     work = np.array([float(weights[first:last].sum()) for first, last in tasks])
     ends = np.cumsum(work)
     sampled = np.unique(np.searchsorted(ends, (np.arange(_TASKS) + 0.5) / _TASKS * ends[-1]))
-    rates = [_seconds_of(partial(run_range, *tasks[at]), _depth_of(tasks[at], depth)) / work[at] for at in sampled]
-    return float(ends[-1] * np.mean(rates))
+    samples = [_seconds_of(partial(run_range, *tasks[at]), _depth_of(tasks[at], depth)) for at in sampled]
+    seconds = float(ends[-1] * np.mean([of_task / work[at] for at, (of_task, _) in zip(sampled, samples, strict=True)]))
+    if all(is_sure for _, is_sure in samples) or int(problem.max_parents.max()) <= _DEPTH:
+        return seconds
+    least = _of_tasks(limit_parents(problem, _DEPTH), engine)
+    return math.sqrt(least * max(seconds, least))
 
 
 def _depth_of(task: tuple[int, int], depth: int) -> int:
@@ -80,27 +89,30 @@ def _depth_of(task: tuple[int, int], depth: int) -> int:
     return depth if task[1] - task[0] == 1 else 1
 
 
-def _seconds_of(do: Callable[[Callable[[float], bool]], object], depth: int) -> float:
-    """Do a task for a moment, and return how long all of it takes.
+def _seconds_of(do: Callable[[Callable[[float], bool]], object], depth: int) -> tuple[float, bool]:
+    """Do a task for a moment; return how long all of it takes, and whether enough was done to tell.
 
     A search that has tried a fraction f of the first parents of a set has done more than this share of the work, since
-    those that come later have fewer to be combined with.
+    those that come later have fewer to be combined with. At the very beginning that is an upper bound: what comes first
+    takes longest.
     """
     begin, done = time.process_time(), 0.0  # without what others do on this machine
 
     def watch(fraction: float) -> bool:
         nonlocal done
         done = fraction
-        return time.process_time() - begin < _SECONDS_PER_TASK
+        return time.process_time() - begin < (_SECONDS_PER_TASK if done > 0.0 else _MOST_PER_TASK)
 
     is_finished = do(watch) is not None
     spent = time.process_time() - begin
-    return spent if is_finished else spent / max(1.0 - (1.0 - done) ** depth, _LEAST_DONE)
+    if is_finished:
+        return spent, True
+    return spent / max(1.0 - (1.0 - done) ** depth, _LEAST_DONE), done > _SURE
 
 
 def _of_sets(problem: ScoringProblem, score: SetScore) -> float:
     """Evaluate some sets of the sizes of which there are most."""
-    n, largest = problem.n_searched, int(problem.max_parents.max(initial=0)) + 1
+    n, largest = problem.n_searched, int(parent_limits(problem, score).max(initial=0)) + 1
     rng, seconds, spent = np.random.default_rng(0), 0.0, 0.0
     per_set = 0.0
     for size in range(2, largest + 1):

@@ -23,8 +23,10 @@ from credibn._base.text import byte_text, duration_text
 from credibn._base.version import version
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage, limit_and_fix, usable_bytes
+from credibn._run.progress import watching
 from credibn.data import Dataset
 from credibn.data.reading import read_table
+from credibn.data.suggesting import suggestion
 from credibn.errors import CredibnError, Option, OptionError, Phrase, TimeLimitError, TooLargeError
 from credibn.options import (
     NO_OPTIONS,
@@ -35,6 +37,7 @@ from credibn.options import (
     ScoreOptions,
     resolve_epsilon,
     resolve_threads,
+    score_name,
     suggesting,
 )
 from credibn.scores.constraints import resolve_constraints
@@ -73,7 +76,7 @@ def score_parent_sets(
     engine: str = "auto",
     n_threads: int | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
@@ -116,8 +119,10 @@ def score_parent_sets(
     executor : concurrent.futures.Executor, optional
         Does the tasks of scoring, on other processes or machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
-    progress : callable, optional
-        Called a few times per second with "score" and the fraction done; scoring stops if it returns False.
+    progress : callable or bool, optional
+        By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
+        function is called a few times per second with "score" and the fraction done; the work stops if it returns
+        False.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
     state_names, weights, missing, missing_values, discretise, max_states
@@ -144,8 +149,8 @@ def score_parent_sets(
     ('X0',)
     """
     reading, scoring, threads = ReadOptions.of(locals()), ScoreOptions.of(locals()), resolve_threads(n_threads)
-    with explaining_shortage():
-        run = Run(progress, n_threads=threads, executor=executor)
+    with explaining_shortage(), watching(progress) as shown:
+        run = Run(shown, n_threads=threads, executor=executor)
         problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
         return score_problem(problem, prior, estimate_problem(problem, engine), run)
 
@@ -188,7 +193,7 @@ class ScoringEstimate:
         How far two networks that tie in truth can be apart by rounding; None for scores of numbers, where only scoring
         tells.
     seconds : float or None
-        How long it should take, from a short sample of the work: right to within a factor of a few. None where the
+        How long it should take, from a short sample of the work: right to within a factor of ten. None where the
         memory does not suffice, and where it was not asked for.
     feasible_parents, feasible_seconds : int and float, or None
         Where it would take more than some minutes, the largest limit on parents that takes about one, and how long.
@@ -322,6 +327,8 @@ def score_for(score: str | SetScore | LocalScore, dataset: Dataset) -> str | Set
 
 def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: float | None) -> SetScore | LocalScore:
     """Return the score object that a name, or an object, and the equivalent sample size stand for."""
+    if isinstance(score, str):
+        score = score_name(score)
     if score == "bdeu":
         return BDeu(1.0 if equivalent_sample_size is None else equivalent_sample_size)
     if equivalent_sample_size is not None:
@@ -340,7 +347,13 @@ def resolve_score(score: str | SetScore | LocalScore, equivalent_sample_size: fl
             "conditional-gaussian-bic": ConditionalGaussianBIC(),
         }
         if score not in named:
-            raise OptionError(f"unknown score {score!r}; choose one of {', '.join(SCORES)}, or pass an object")
+            raise OptionError(
+                "unknown {} {!r}: {}. The scores are {}; or pass an object",
+                Option("score"),
+                score,
+                suggestion(score, SCORES),
+                ", ".join(SCORES),
+            )
         return named[score]
     if isinstance(score, (SetScore, LocalScore)):
         return score

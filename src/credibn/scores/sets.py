@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 def set_blocks(problem: ScoringProblem, score: SetScore) -> list[Block]:
     """Return the blocks of all sets up to the largest family, by size and then in colexicographic order."""
-    largest = int(_limits(problem, score).max()) + 1
+    largest = int(parent_limits(problem, score).max()) + 1
     return [block for size in range(largest + 1) for block in _blocks_of(problem.n_searched, size)]
 
 
@@ -69,7 +69,7 @@ def prune_sets(
 
     A cost is a difference of two F, each off by the error of the score and half a grid step; an edge adds half a step.
     """
-    limits = _limits(problem, score)
+    limits = parent_limits(problem, score)
     largest = int(limits.max()) + 1
     magnitude = max(1.0, float(np.abs(set_costs).max()))
     step = _grid_step((magnitude + float(np.abs(problem.edge_costs).sum(axis=0).max())) * problem.n_searched)
@@ -109,7 +109,7 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
     return error
 
 
-def _limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
+def parent_limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
     """Return the largest number of parents of each node: limited by the caller and, for Gaussian BIC, by the rows."""
     if not isinstance(score, GaussianBIC):
         return problem.max_parents

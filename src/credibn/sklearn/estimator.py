@@ -176,7 +176,7 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 max_networks=self.max_networks,
                 time_limit=self.time_limit,
                 n_threads=None if self.n_jobs in (None, -1) else whole_number("n_jobs", self.n_jobs, 1),
-                progress=progress,
+                progress=progress or False,
             )
         if not found.n_classes:
             raise TimeLimitError(

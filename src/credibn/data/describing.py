@@ -1,0 +1,217 @@
+"""Describe a table, whatever it holds, and find the options that make it fit to learn from.
+
+Nothing here is refused that concerns a single column: what `read_data` would refuse becomes a note, and an option of
+the advice. The columns are not encoded, so that a column of a million different values takes little time and memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from duckdb import DuckDBPyConnection as Connection
+
+from credibn.data.column_kinds import Content, decide_kinds, look_at_columns
+from credibn.data.column_notes import Note, column_notes, constant_note, identifies_rows
+from credibn.data.number_forms import rewrite_numbers
+from credibn.data.options import ColumnOptions, check_options
+from credibn.data.reading import left_out
+from credibn.data.reading_record import ColumnKind
+from credibn.data.reduction import TABLE, cleaned_column, reduce_rows
+from credibn.data.sources import Source, open_source, workspace
+from credibn.data.states import natural_order
+from credibn.errors import DataError, Option, Phrase
+from credibn.options import ReadOptions
+
+STATES_SHOWN = 6
+_ENOUGH_ROWS = 0.5
+"""Rows that are left without those that have missing values: with fewer, columns go first."""
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """One column: what it is read as and why, and what it holds."""
+
+    name: str
+    kind: str
+    why: str
+    n_values: int = 0
+    n_missing: int = 0
+    states: tuple[object, ...] = ()  # some of them
+    counts: tuple[int, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    mean: float | None = None
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """A table, what to know of it, and the options to read it with."""
+
+    n_rows: int
+    n_distinct: int
+    columns: tuple[ColumnDescription, ...]
+    notes: tuple[Note, ...]
+    advice: ReadOptions
+
+
+def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> TableDescription:
+    """Describe a table that is read with these options, for a score that takes columns of this kind."""
+    with workspace() as connection:
+        source = open_source(data, connection, given)
+        names = source.names
+        options = check_options(names, source.is_text_file, given, takes)
+        notes: list[Note | None] = list(source.notes)
+        unreadable = _unreadable(source, options, notes)
+        variables = [
+            i for i, name in enumerate(names) if name not in {options.weights, *options.drop} and i not in unreadable
+        ]
+        if not variables:
+            raise DataError("no column is left to learn from: keep at least one besides the weights")
+        weights = None if options.weights is None else names.index(options.weights)
+        reduce_rows(connection, source, variables, weights, options.missing_values)
+        n_rows, n_missing = _count_missing(connection, variables)
+        contents = look_at_columns(connection, source, variables)
+        advice: dict[str, Any] = {}
+        if source.is_text_file and given.decimal is None and given.thousands is None:
+            advice |= _rewrite(connection, source, contents, notes)
+        kinds = decide_kinds(names, contents, options)
+        described = _describe_columns(connection, source, kinds, contents, n_missing)
+        notes += column_notes(kinds, contents, options)
+        notes.append(constant_note([names[i] for i in variables if contents[i].n_distinct == 1]))
+        dropped = {*unreadable, *_to_drop(kinds, contents, options, notes)}
+        if options.missing == "error" and any(n_missing.values()):
+            advice |= _missing_advice(connection, n_rows, n_missing, dropped, notes, names)
+        ((n_distinct,),) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchall()
+    if dropped:
+        advice["drop"] = [*(given.drop or ()), *(names[i] for i in sorted(dropped))]
+        if isinstance(given.columns, Mapping):
+            gone = {names[i] for i in dropped}
+            advice["columns"] = {name: kind for name, kind in given.columns.items() if name not in gone} or None
+    others = {
+        i: ColumnDescription(name, "unknown" if i in unreadable else left_out(name, options).kind, "")
+        for i, name in enumerate(names)
+        if i not in described
+    }
+    columns = tuple(column for _, column in sorted({**described, **others}.items()))
+    said = tuple(note for note in notes if note is not None)
+    return TableDescription(n_rows, n_distinct, columns, said, replace(given, **advice))
+
+
+def _unreadable(source: Source, options: ColumnOptions, notes: list[Note | None]) -> set[int]:
+    """Return the columns of types that are neither categories nor numbers."""
+    found = set()
+    for i, (name, kind) in enumerate(zip(source.names, source.relation.types, strict=True)):
+        if name in options.drop or name == options.weights:
+            continue
+        try:
+            cleaned_column(name, f"c{i}", kind)
+        except DataError as error:
+            notes.append(Phrase("{}", error))
+            found.add(i)
+    return found
+
+
+def _count_missing(connection: Connection, variables: Sequence[int]) -> tuple[int, dict[int, int]]:
+    sums = ", ".join(f"sum(CASE WHEN c{i} IS NULL THEN n ELSE 0 END)" for i in variables)
+    ((n_rows, *counts),) = connection.execute(f"SELECT sum(n), {sums} FROM {TABLE}").fetchall()
+    return int(n_rows), {i: int(count) for i, count in zip(variables, counts, strict=True)}
+
+
+def _rewrite(
+    connection: Connection, source: Source, contents: dict[int, Content], notes: list[Note | None]
+) -> dict[str, str]:
+    """Read numbers with other separators as `read_data` does; return the option where it could not decide."""
+    texts = {i: source.names[i] for i, content in contents.items() if content.form == "text"}
+    try:
+        rewritten = rewrite_numbers(connection, TABLE, texts)
+    except DataError as error:
+        notes.append(Phrase("{}", error))
+        return {"thousands": ","}
+    contents.update(look_at_columns(connection, source, list(rewritten)))
+    return {}
+
+
+def _describe_columns(
+    connection: Connection,
+    source: Source,
+    kinds: Mapping[int, ColumnKind],
+    contents: Mapping[int, Content],
+    n_missing: Mapping[int, int],
+) -> dict[int, ColumnDescription]:
+    described = {}
+    for i, kind in kinds.items():
+        column = ColumnDescription(kind.name, kind.kind, kind.why, contents[i].n_distinct, n_missing[i])
+        if kind.kind == "numeric" and contents[i].is_numeric:
+            query = f"SELECT sum(TRY_CAST(c{i} AS DOUBLE) * n) / sum(n) FROM {TABLE} WHERE c{i} IS NOT NULL"
+            ((mean,),) = connection.execute(query).fetchall()
+            described[i] = replace(column, minimum=contents[i].low, maximum=contents[i].high, mean=mean)
+            continue
+        query = f"SELECT c{i}, CAST(sum(n) AS BIGINT) AS n FROM {TABLE} WHERE c{i} IS NOT NULL GROUP BY 1"
+        rows = connection.execute(f"{query} ORDER BY 2 DESC, 1 LIMIT {STATES_SHOWN}").fetchall()
+        declared = source.declared[i]
+        counts = {value if declared is None else declared[value]: int(count) for value, count in rows}
+        states = list(counts) if contents[i].n_distinct > STATES_SHOWN else natural_order(list(counts))
+        described[i] = replace(column, states=tuple(states), counts=tuple(counts[state] for state in states))
+    return described
+
+
+def _to_drop(
+    kinds: Mapping[int, ColumnKind],
+    contents: Mapping[int, Content],
+    options: ColumnOptions,
+    notes: list[Note | None],
+) -> set[int]:
+    """Return the columns that cannot be used, or tell nothing."""
+    found = set()
+    for i, kind in kinds.items():
+        content = contents[i]
+        if content.n_distinct <= 1 or identifies_rows(kind.name, content):
+            found.add(i)
+        elif kind.kind == "categorical" and content.n_distinct > options.max_states:
+            if kind.name in options.rules or kind.name in options.state_names:
+                continue
+            found.add(i)
+            notes.append(
+                Phrase(
+                    "column {!r} has {:,} different values, more than {}: leave it out with {}",
+                    kind.name,
+                    content.n_distinct,
+                    Option("max_states", options.max_states),
+                    Option("drop", [kind.name]),
+                )
+            )
+        elif kind.kind == "numeric" and not _is_finite(content):
+            found.add(i)
+            notes.append(Phrase("column {!r} holds values that are no finite numbers", kind.name))
+    return found if len(found) < len(kinds) else set()
+
+
+def _is_finite(content: Content) -> bool:
+    ends = (content.low, content.high)
+    return content.is_numeric and all(end is not None and abs(end) != float("inf") for end in ends)
+
+
+def _missing_advice(
+    connection: Connection,
+    n_rows: int,
+    n_missing: Mapping[int, int],
+    dropped: set[int],
+    notes: list[Note | None],
+    names: Sequence[str],
+) -> dict[str, str]:
+    """Return the option for missing values; columns with so many that half of the rows would go are dropped."""
+    while True:
+        left = {i: count for i, count in n_missing.items() if count and i not in dropped}
+        if not left:
+            return {}
+        tests = " OR ".join(f"c{i} IS NULL" for i in left)
+        query = f"SELECT coalesce(sum(n), 0) FROM {TABLE} WHERE NOT ({tests})"
+        ((n_complete,),) = connection.execute(query).fetchall()
+        if n_complete >= _ENOUGH_ROWS * n_rows or len(dropped) == len(n_missing) - 1:
+            notes.append(Phrase("{:,} of {:,} rows have missing values", n_rows - int(n_complete), n_rows))
+            return {"missing": "drop" if n_complete else "state"}
+        most = max(left, key=lambda i: left[i])
+        notes.append(Phrase("column {!r} has {:,} missing values", names[most], left[most]))
+        dropped.add(most)
