@@ -101,7 +101,9 @@ class Fewest:
         return math.inf if node == 5 and len(parents) < 2 else float(len(parents))
 
 
-@pytest.mark.parametrize("score", ["bdeu", "aic", "gaussian-bic", "bge", Fewest()], ids=str)
+@pytest.mark.parametrize(
+    "score", ["bdeu", "aic", "gaussian-bic", "bge", Fewest()], ids=lambda score: getattr(score, "name", score)
+)
 def test_every_kind_of_score_gives_a_network(chain, score):
     is_continuous = score in ("gaussian-bic", "bge")
     values = chain + np.random.default_rng(1).normal(size=chain.shape) if is_continuous else chain

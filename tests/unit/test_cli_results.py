@@ -510,7 +510,7 @@ def test_demo_in_json(tmp_path):
         ("sample {}/broken.bif", r"broken.bif, line 3: expected a probability, found 'half'"),
         ("sample {}/clinic.bif -n 0", r"--rows is 0"),
         ("sample {}/clinic.bif -n many", r"Invalid value for '--rows'"),
-        ("fit {}/clinic.csv nothing -o x.bif", r"'nothing' is no file and no model string"),
+        ("fit {}/clinic.csv nothing -o x.bif", r"'nothing' is neither a file nor a model string"),
         ("fit {}/clinic.csv [A -o x.bif", r"the model string has '\[A'"),
         ("fit {}/clinic.csv [A] -o x.bif", r"unknown node of the graph 'A'"),
         ("fit {}/clinic.csv {}/result -o x.txt", r"'x.txt' does not end like a network file"),

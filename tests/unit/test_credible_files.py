@@ -204,6 +204,7 @@ def test_bins_of_the_training_table_are_those_of_new_rows(tmp_path):
     assert model.predict(pd.DataFrame({"x": [0.1, 0.9]}), "y").tolist() == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
 def test_new_rows_are_read_as_the_training_file_was(tmp_path):
     rows = "".join(f"{row % 7},{row % 5};{'größer' if row % 7 > 3 else 'klein'}\n" for row in range(80))
     (tmp_path / "old.csv").write_bytes(f"# clinic\nwert;art\n{rows}".encode("latin-1"))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -61,6 +62,8 @@ class FamilyStatistics:
     def __post_init__(self) -> None:
         for array in (self.cells, self.counts, self.means, self.scatters):
             array.flags.writeable = False
+
+    __reduce__ = rebuilt_from_fields
 
     @property
     def n_numbers(self) -> int:
@@ -204,6 +207,10 @@ class StoredFamilies:
     n_rows: int
     units: tuple[Unit | None, ...]  # None where the variable is categorical
     families: Mapping[Family, FamilyStatistics]
+
+    def __post_init__(self) -> None:
+        for name in ("cuts", "families"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     __reduce__ = rebuilt_from_fields
 
