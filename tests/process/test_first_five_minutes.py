@@ -25,50 +25,43 @@ SECONDS = 60
 FINISHED = (0, 3)
 """The exit statuses of an answer that is complete, and of one that a limit cut short."""
 
-FILES = [table.file for table in TABLES]
+_EMPTY = "the advice for a column without a value is to drop every row"
+_FORMS = "numbers of new rows are not read as those of the table were"
+_NAMES = "blanks around names stay"
+_STATE = "missing numbers cannot be a state, although the error offers that"
+_UNITS = "the advice is to drop numbers with a unit"
 TO_DO: dict[str, dict[str, str]] = {
-    "visit": {},
-    "predict": dict.fromkeys(FILES, "predict needs the training table"),
-    "data": dict.fromkeys(FILES, "data suggests no command"),
-    "kinds": dict.fromkeys(FILES, "the result does not say how columns were read"),
-    "warned": dict.fromkeys(FILES, "numbers are refused as categories, and no column can be dropped"),
-    "remedies": dict.fromkeys(
-        [
-            "mixed.csv",
-            "numbers.csv",
-            "gaps_in_numbers.csv",
-            "dates.csv",
-            "german_dates.csv",
-            "time_stamps.csv",
-            "identifiers.csv",
-            "numbered_rows.csv",
-            "awkward_names.csv",
-            "semicolons_and_decimal_commas.csv",
-            "tabs.csv",
-            "tabs.tsv",
-            "bars.csv",
-            "byte_order_mark.csv",
-            "crlf.csv",
-            "cr.csv",
-            "thousands.csv",
-            "thousands_with_blanks.csv",
-            "units.csv",
-            "constants.csv",
-            "repeated_column.csv",
-            "empty_column.csv",
-            "missing_marks.csv",
-            "text.csv",
-            "blanks_around_cells.csv",
-            "blank_lines.csv",
-            "all_quoted.csv",
-            "CAPITALS.CSV",
-            "packed.csv.gz",
-            "typed.parquet",
-            "million_rows.csv",
-            "million_rows.parquet",
-        ],
-        "advice to put into bins or to count missing numbers as a state is refused when it is followed",
-    ),
+    "visit": {
+        "units.csv": _UNITS,
+        "empty_column.csv": _EMPTY,
+        "comma_at_line_ends.csv": _EMPTY,
+        "blanks_around_cells.csv": _NAMES,
+    },
+    "predict": {
+        "semicolons_and_decimal_commas.csv": _FORMS,
+        "thousands.csv": _FORMS,
+        "thousands_with_blanks.csv": _FORMS,
+        "empty_column.csv": _EMPTY,
+        "comma_at_line_ends.csv": _EMPTY,
+        "blanks_around_cells.csv": _NAMES,
+    },
+    "data": {
+        "thousands.csv": "the command drops the columns that it reads with --thousands",
+        "units.csv": _UNITS,
+        "repeated_names.csv": "nothing is described",
+        "missing_marks.csv": "a column with 'n/a' is dropped",
+        "blanks_around_cells.csv": _NAMES,
+    },
+    "remedies": {
+        "gaps_in_numbers.csv": _STATE,
+        "utf_16.csv": "the warning offers an encoding that the file does not have",
+        "one_row.csv": "the warning offers to drop every column",
+        "empty_column.csv": _EMPTY,
+        "comma_at_line_ends.csv": _EMPTY,
+        "missing_marks.csv": _STATE,
+    },
+    "kinds": {"blanks_around_cells.csv": _NAMES},
+    "warned": {"empty_column.csv": _EMPTY},
 }
 """What does not work yet, by test and table."""
 
@@ -80,7 +73,7 @@ def tables_for(test, tables=TABLES):
         if table.is_slow:
             yield pytest.mark.slow
         if table.file in TO_DO.get(test, {}):
-            yield pytest.mark.xfail(strict=False, reason=TO_DO[test][table.file])
+            yield pytest.mark.xfail(strict=True, reason=TO_DO[test][table.file])
 
     return [pytest.param(table, marks=[*marks(table)], id=table.file) for table in tables]
 
@@ -104,6 +97,8 @@ def remedies(message):
     ways, end = [], None
     for found in _FLAG.finditer(message):
         flag, word = found.groups()
+        if message[: found.start()].endswith("more than "):
+            continue  # a limit, not a way out
         words = [flag]
         if takes_value(flag):
             bare = re.sub(r"(?<=.)[.,;:)]+$", "", word or "")
@@ -155,7 +150,7 @@ class Visitor:
 
 def test_options_of_one_remedy_stand_together():
     message = (
-        "no: pass --forbid 'a b' --forbid c, --missing drop to leave out rows, raise --time-limit or see --discretise."
+        "error: a: b is more than --max-states 2: pass --forbid 'a b' --forbid c, --missing drop, or raise --ratio."
     )
     assert remedies(message) == [["--forbid", "a b", "--forbid", "c"], ["--missing", "drop"]]
     assert remedies("use --target 'it'\"'\"'s', or --estimate.") == [["--target", "it's"], ["--estimate"]]

@@ -245,7 +245,7 @@ def _whole_numbers() -> Columns:
 def _ratings() -> Columns:
     random = np.random.default_rng(3)
     liked = random.integers(1, 6, 300)
-    again = np.clip(liked + random.choice([-1, 0, 0, 0, 0, 1], 300), 1, 5)
+    again = np.clip(liked + random.choice([-1, 1, *[0] * 18], 300), 1, 5)
     return {"liked": liked.tolist(), "again": again.tolist(), "shop": random.integers(1, 4, 300).tolist()}
 
 
