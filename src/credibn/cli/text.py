@@ -187,8 +187,8 @@ def print_learned(credible: CredibleSet, words: Words = str) -> None:
         (
             f"{found.score:,.6f}",
             f"{found.size:,}",
-            f"{100 * found.weight:.2f} %",
-            *(() if held is None else (f"{100 * found.weight * held:.2f} %",)),
+            _percentage(found.weight),
+            *(() if held is None else (_percentage(found.weight * held),)),
             _edges(found.graph),
         )
         for found in credible.classes()[:_CLASSES_SHOWN]
@@ -198,6 +198,10 @@ def print_learned(credible: CredibleSet, words: Words = str) -> None:
         _print_table(header, rows, right=range(len(header) - 1))
     if credible.n_classes > len(rows):
         typer.echo(f"... and {credible.n_classes - len(rows):,} more")
+
+
+def _percentage(share: float) -> str:
+    return f"{100 * share:.2f} %" if share >= 5e-5 else "<0.01 %"
 
 
 def pairs_caption(credible: CredibleSet, has_all: bool, words: Words = str) -> str:

@@ -208,8 +208,8 @@ class CredibleSet:
         else:
             instead = "go by the probabilities over all networks, which tables of edges give beside those in the set"
         return Phrase(
-            "Less than half: what these networks agree on need not hold in the others. To be sure, {}, or find more "
-            "networks with {}.",
+            "This is less than half of the posterior, so what these networks agree on need not hold in the others. "
+            "To be sure, {}, or find more networks with {}.",
             instead,
             more,
         )
