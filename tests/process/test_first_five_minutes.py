@@ -26,7 +26,6 @@ FINISHED = (0, 3)
 """The exit statuses of an answer that is complete, and of one that a limit cut short."""
 
 _EMPTY = "the advice for a column without a value is to drop every row"
-_FORMS = "numbers of new rows are not read as those of the table were"
 _NAMES = "blanks around names stay"
 _STATE = "missing numbers cannot be a state, although the error offers that"
 _UNITS = "the advice is to drop numbers with a unit"
@@ -38,9 +37,6 @@ TO_DO: dict[str, dict[str, str]] = {
         "blanks_around_cells.csv": _NAMES,
     },
     "predict": {
-        "semicolons_and_decimal_commas.csv": _FORMS,
-        "thousands.csv": _FORMS,
-        "thousands_with_blanks.csv": _FORMS,
         "empty_column.csv": _EMPTY,
         "comma_at_line_ends.csv": _EMPTY,
         "blanks_around_cells.csv": _NAMES,
@@ -282,8 +278,15 @@ PUBLIC = {
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="numbers were read as categories by default")
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("iris", "wine", "diabetes"),
+        pytest.param(
+            "breast_cancer", marks=pytest.mark.xfail(reason="30 measurements are refused without a limit on parents")
+        ),
+    ],
+)
 def test_public_tables_give_sensible_networks(name, tmp_path):
     import sklearn.datasets
 

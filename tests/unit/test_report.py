@@ -529,7 +529,9 @@ def test_a_page_warns_of_a_set_that_holds_little_and_shows_what_it_leaves_out(tm
     known = replace(asia_result, log_total_mass=asia_result.log_mass - math.log(0.019))
     page = unescape(learning_page_of(known, tmp_path / "page.html"))
     assert page.index("hold 1.9 % of the posterior") < page.index('id="caution"') < page.index('class="tiles"')
-    assert "This is less than half of the posterior, so what these networks agree on need not hold in the others." in page
+    assert (
+        "This is less than half of the posterior, so what these networks agree on need not hold in the others." in page
+    )
     first, second, *numbers = cells(page, "pairs")[0]
     a, b = (known.names.index(name) for name in (first, second))
     assert len(numbers) == 7
