@@ -19,7 +19,6 @@ from credibn._run.progress import stage_bars
 from credibn.cli.app import app
 from credibn.cli.learn import _seconds_to_search
 from credibn.errors import TimeLimitError
-from credibn.report import learning_headline
 from credibn.search import ENGINES
 
 KEYS = [
@@ -135,7 +134,7 @@ def test_out_writes_the_set_and_a_summary(data, engine, tmp_path):
     assert result.stdout.endswith(f"written to {out}\n")
     assert result.stderr == f"{COLUMNS}report: {out / 'report.html'}\n"
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert f'<p class="headline">{learning_headline(found)}</p>' in page
+    assert '<p class="headline">36 networks in 12 classes hold 90.8 % of the posterior' in page
     assert "60, of which" in page
 
 

@@ -426,9 +426,8 @@ def test_posterior(folder):
         assert pair["backward"] == edges.loc[pair["second"], pair["first"]]
         assert pair["forward"] + pair["backward"] + pair["absent"] == pytest.approx(1)
     text = succeed("posterior", folder / "clinic.csv")
-    assert text.startswith(
-        "The scores of all networks over 8 variables sum to exp(-2293.350866).\nProbabilities over all networks:\n\nfirst "
-    )
+    total = "The scores of all networks over 8 variables sum to exp(-2293.350866)."
+    assert text.startswith(f"{total}\nProbabilities over all networks:\n\nfirst ")
     assert len(text.splitlines()) == 3 + 1 + 28
     total = json.loads(succeed("posterior", folder / "clinic.csv", "--total", "--json"))
     assert total["pairs"] is None
