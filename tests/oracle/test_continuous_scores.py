@@ -364,7 +364,7 @@ def test_collinear_columns_are_named():
         lambda: GaussianBIC().cost_floor(data),
         lambda: GaussianBIC().max_set_size(data),
     ):
-        with pytest.raises(DataError, match=r"columns 'a', 'b', 'd' are linearly dependent.*Drop one of them"):
+        with pytest.raises(DataError, match=r"columns 'a', 'b', 'd' are linearly dependent.*Leave one of them out"):
             ask()
 
 

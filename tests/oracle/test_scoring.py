@@ -456,8 +456,8 @@ def test_columns_of_many_states_among_small_ones(score, seed, arities, epsilon):
 def test_three_hundred_states_are_read_when_asked_for():
     codes = np.column_stack([np.arange(600) % 300, np.arange(600) // 300])
     with pytest.raises(CredibnError, match="300"):
-        score_parent_sets(codes)
-    scored = score_parent_sets(codes, max_states=300)
+        score_parent_sets(codes, score="bic")
+    scored = score_parent_sets(codes, score="bic", max_states=300)
     assert scored.n_candidates == 2
 
 

@@ -170,7 +170,7 @@ class TestEveryKindOfTable:
     @FEW
     def test_agrees_with_counting(self, kind, table, tmp_path):
         with kind(table, tmp_path) as source:
-            data = read_quietly(source)
+            data = read_quietly(source, columns="discrete")
         assert rows_of(data) == naive(table)
         assert data.n_rows == len(next(iter(table.values())))
         if kind is not as_relation:
@@ -223,7 +223,7 @@ class TestLabels:
             pa.table(table),
             pa.table(table).to_batches()[0],
         ):
-            data = read_data(frame)
+            data = read_data(frame, columns={"f": "categorical"})
             assert data.states == expected
             assert [type(labels[0]) for labels in data.states] == [int, bool, str, float]
 
@@ -240,7 +240,8 @@ class TestLabels:
 
     def test_decimals_and_hugeints_of_a_relation(self):
         with duckdb.connect() as connection:
-            data = read_data(connection.sql("SELECT 1.5 AS d, 7::HUGEINT AS h UNION ALL SELECT 0.5, 8"))
+            rows = connection.sql("SELECT 1.5 AS d, 7::HUGEINT AS h UNION ALL SELECT 0.5, 8")
+            data = read_quietly(rows, columns="discrete")
         assert data.states == ((0.5, 1.5), (7, 8))
 
     @pytest.mark.parametrize(
@@ -448,8 +449,7 @@ class TestWhatAColumnIs:
 
     def test_options_come_first(self):
         table = pa.table({"a": [1, 2, 3] * 9, "b": [0.5, 1.5, 2.5] * 9, "c": ["x", "y", "z"] * 9})
-        with pytest.warns(CredibnWarning, match="column 'b' holds fractional numbers, and each different number is a"):
-            data = read_data(table, columns={"a": "numeric", "b": "categorical"}, drop=["c"])
+        data = read_data(table, columns={"a": "numeric", "b": "categorical"}, drop=["c"])
         assert (data.names, data.is_discrete) == (("a", "b"), (False, True))
         assert [column.kind for column in data.reading.columns] == ["numeric", "categorical", "dropped"]
         assert read_data(table, only="a,c").names == read_data(table, only=["c", "a"]).names == ("a", "c")
@@ -609,7 +609,7 @@ class TestMissing:
         assert data.weights.tolist() == [1, 2]
 
     def test_cannot_be_a_state_among_numbers(self):
-        with pytest.raises(DataError, match="continuous column 'x' has missing values"):
+        with pytest.raises(DataError, match="numeric column 'x' has missing values"):
             read_data(pa.table({"x": [0.5, None]}), columns="continuous", missing="state")
 
     @pytest.mark.parametrize("values", ["NA", [1]])
@@ -795,9 +795,6 @@ class TestFiles:
             ),
             (b"x,y\na,b\nq,r,s\n", "line 3: Expected Number of Columns: 2 Found: 3"),
             (b'x,y\na,b\n"q,r\nb,c\n', "line 3: Value with unterminated quote found"),
-            (b"x,y\na,b\ncaf\xe9,r\n", "line 3: Invalid unicode"),
-            (b"x,y\na,b\r\nc,d\n", "t.csv', .*repair the line"),
-            (b"caf\xe9,y\na,b\n", "line 1: the header cannot be read"),
             (b'"x,y\na,b\n', "line 1: the header cannot be read"),
         ],
     )
@@ -826,8 +823,8 @@ class TestFiles:
 
     @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
     def test_other_separators_of_csv(self, tmp_path, delimiter):
-        table = {"x": ["1,5", "2"], "y": ["a", "b"]}
-        data = read_data(write_text(tmp_path / "t.csv", table, delimiter=delimiter))
+        table = {"x": ["1,a", "2"], "y": ["a", "b"]}
+        data = read_data(write_text(tmp_path / "t.csv", table, delimiter=delimiter), columns="discrete")
         assert rows_of(data) == naive(table)
 
     def test_byte_order_mark(self, tmp_path):

@@ -102,7 +102,7 @@ def test_weights_give_the_bins_of_repeated_rows(rows, spec):
     values, counts = counted(rows)
     frame = pa.table({"x": values, "n": counts})
     with pytest.warns(CredibnWarning) if _warns(values, counts, spec) else contextlib.nullcontext():
-        weighted = read_data(frame, weights="n", discretise=spec)
+        weighted = read_data(frame, weights="n", discretise={"x": spec})
     with pytest.warns(CredibnWarning) if _warns(values, counts, spec) else contextlib.nullcontext():
         repeated = read_data(pa.table({"x": rows}), discretise={"x": spec})
     assert weighted.fingerprint == repeated.fingerprint
@@ -194,7 +194,7 @@ def test_missing_values_become_the_last_state():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["a", "b"], r"column 'x' cannot be discretised: it holds 'a', and only numbers can be"),
+        (["a", "b"], r"column 'x' cannot be discretised: it holds 'a', which is not a number"),
         ([True, False], "cannot be discretised"),
         ([1.0, float("inf")], r"column 'x' holds inf in 1 row\(s\): numbers must be finite"),
     ],

@@ -95,7 +95,7 @@ def rich_tables(draw):
                 {"discretise": {"n": [0.25], "n_equal": "mean"}},
                 {"state_names": {"c1": ["b", "a", "A", " ", "NA", "unseen"]}},
                 {"columns": "mixed", "missing": "drop"},
-                {"columns": "mixed", "continuous": ["n_equal"], "missing": "drop"},
+                {"columns": {"n_equal": "numeric"}, "missing": "drop"},
             ]
         )
     )

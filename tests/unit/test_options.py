@@ -58,7 +58,7 @@ def options_of(*groups, without=()):
         (learn, options_of(ReadOptions, ScoreOptions, SearchOptions, Limits)),
         (k_best_networks, options_of(ReadOptions, ScoreOptions, SearchOptions, Limits, without=GAP + COUNTS)),
         (credibn.k_best_classes, options_of(ReadOptions, ScoreOptions, SearchOptions, Limits, without=GAP + COUNTS)),
-        (exact_posterior, options_of(ReadOptions, ScoreOptions, Limits, without=COUNTS)),
+        (exact_posterior, options_of(ReadOptions, ScoreOptions, Limits, without=(*COUNTS, "keep_counts"))),
         (credibn.score_parent_sets, options_of(ReadOptions, ScoreOptions)),
         (estimate_scoring, options_of(ReadOptions, ScoreOptions)),
     ],

@@ -233,7 +233,7 @@ def test_page_shows_all_kinds_of_columns(tmp_path):
 
 
 def test_long_lists_of_states_are_shortened_with_their_number(tmp_path):
-    data = read_data(pa.table({"id": [f"s{k:02}" for k in range(30)], "x": [k % 2 for k in range(30)]}))
+    data = read_data(pa.table({"s": [f"s{k // 2:02}" for k in range(60)], "x": [k % 2 for k in range(60)]}))
     assert "and 18 more" in learning_page_of(learn(data), tmp_path / "page.html", data)
 
 
@@ -605,9 +605,9 @@ def test_headline_of_a_complete_result(asia, asia_result):
 
 def test_headline_of_the_k_best(asia):
     assert learning_headline(k_best_networks(asia, 5)).startswith(
-        "5 networks in 2 classes are the best, proven: the last"
+        "5 networks in 2 classes are proven to be the best: the last"
     )
-    assert learning_headline(k_best_classes(asia, 1)).startswith("3 networks in 1 class are the best, proven")
+    assert learning_headline(k_best_classes(asia, 1)).startswith("3 networks in 1 class are proven to be the best")
 
 
 def test_an_incomplete_result_claims_no_more_than_it_knows(tmp_path, asia_result):

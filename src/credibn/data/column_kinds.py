@@ -29,7 +29,7 @@ FEW = 20
 """Whole numbers with at most this many different values are categories."""
 HALF_OF_ROWS_FROM = 10
 """From more values than this on, whole numbers are numeric where half of the rows have a value of their own."""
-IN_BINS = "in bins, as asked"
+IN_BINS, AS_ASKED = "in bins, as asked", "as asked"
 _CODED_SHARE = 0.8
 """Of the columns of a table of codes, those with few values."""
 
@@ -157,7 +157,7 @@ def _asked(name: str, content: Content, options: ColumnOptions) -> tuple[Literal
     if name in options.state_names:
         return "categorical", "its states are given"
     if name in options.kinds:
-        return ("numeric" if options.kinds[name] == "numeric" else "categorical"), "as asked"
+        return ("numeric" if options.kinds[name] == "numeric" else "categorical"), AS_ASKED
     if options.rule_for_floats is not None and _typed(content, is_coded=False)[0] == "numeric":
         return "categorical", IN_BINS
     if options.columns == "mixed":

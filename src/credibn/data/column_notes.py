@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from credibn._base.text import quoted
-from credibn.data.column_kinds import IN_BINS, Content
+from credibn.data.column_kinds import AS_ASKED, IN_BINS, Content
 from credibn.data.options import ColumnOptions
 from credibn.data.reading_record import ColumnKind
 from credibn.errors import Option, Phrase
@@ -41,7 +41,7 @@ def column_notes(
             continue
         if identifies_rows(kind.name, contents[i]):
             identifiers.append(kind.name)
-        elif kind.kind == "categorical" and contents[i].form == "fractions":
+        elif kind.kind == "categorical" and contents[i].form == "fractions" and kind.why != AS_ASKED:
             fractions.append(kind.name)
     notes: list[Note] = []
     if identifiers:

@@ -201,7 +201,7 @@ def _missing_advice(
     notes: list[Note | None],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """Return the option for missing values; columns with so many that half of the rows would go are dropped."""
+    """Return the option for missing values; columns in which they would cost half of the rows are dropped."""
     while True:
         left = {i: count for i, count in n_missing.items() if count and i not in dropped}
         if not left:
