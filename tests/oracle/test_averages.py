@@ -285,7 +285,7 @@ LISTED = [
 
 @pytest.mark.parametrize(("name", "bayes_factor"), LISTED)
 def test_averages_on_published_data(shared_data, name, bayes_factor):
-    credible = learn(shared_data / f"{name}.csv", bayes_factor=bayes_factor)
+    credible = learn(shared_data / f"{name}.csv", score="bic", bayes_factor=bayes_factor)
     edges, scores, classes = listing.all_networks(credible)
     check_averages(credible, listing.weights_of(scores), edges)
     check_averages(credible, listing.weights_of(scores, classes), edges, "classes")

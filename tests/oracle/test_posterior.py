@@ -33,11 +33,15 @@ from credibn import (
     score_parent_sets,
     write_scores,
 )
+from credibn._run import Run
 from credibn.cli.app import app
 from credibn.errors import CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.learning import all_networks
+from credibn.learning.score_source import open_source
+from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import epsilon_for_all, estimate_posterior, posterior_of_scores, searched_nodes
+from credibn.scores import prediction
 from networks import naive_costs, table_costs
 from profiles import examples
 
@@ -700,6 +704,15 @@ def test_too_little_memory_for_the_share_costs_the_share_alone(error, call, monk
     with pytest.warns(CredibnWarning, match=rf"the share of the posterior is unknown: there is .* \({error}\): the "):
         found = call(sample_asia(), posterior_share=True)
     assert (found.n_networks, found.complete, found.posterior_share) == (expected.n_networks, expected.complete, None)
+
+
+def test_whether_the_share_is_computed_does_not_depend_on_a_clock(monkeypatch):
+    values = np.random.default_rng(0).integers(0, 2, (2000, 16))
+    source = open_source(values, None, ReadOptions(), ScoreOptions(), Run())
+    expected = source.seconds_to_score(epsilon_for_all(16))
+    assert expected > 1
+    monkeypatch.setattr(prediction.time, "process_time", iter(range(0, 10**9, 1000)).__next__)
+    assert source.seconds_to_score(epsilon_for_all(16)) == expected
 
 
 @pytest.mark.parametrize("error", NO_MEMORY[:2], ids=lambda error: type(error).__name__)

@@ -238,7 +238,7 @@ def files(tmp_path_factory):
         "fit asia.csv asia.credibn -o {out}/a.bif",
         "sample asia.bif -n 9 -o {out}/a.csv",
         "sample asia.bif -n 9 -o {out}/a.parquet",
-        "predict asia.credibn asia.csv asia.csv --target lung -o {out}/a.tsv",
+        "predict asia.credibn asia.csv --target lung -o {out}/a.tsv",
         "score asia.csv -o {out}/a.scores",
         "demo --out {out}",
     ],

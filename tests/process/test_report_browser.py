@@ -287,7 +287,7 @@ def test_print(show, name):
     page.emulate_media(media="print")
     assert not page.is_visible("#threshold")
     assert not page.is_visible("#next-class")
-    assert page.inner_text("#threshold-printed") == "Edges with a probability of at least 50 %."
+    assert page.inner_text("#threshold-printed") == "Edges with a probability of at least 50 % in the set."
     box = page.locator("#graph-view svg").last.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 700
@@ -309,7 +309,7 @@ def test_without_scripts_everything_is_in_tables(show):
 
 def test_a_set_without_networks_is_told(show):
     page = show("nothing")
-    assert "better ones may exist" in page.inner_text(".headline")
+    assert "better ones may exist" in page.inner_text(".agreement")
     assert page.get_by_text("No network was listed before the search ended.").is_visible()
     assert page.locator("svg").count() == 0
 

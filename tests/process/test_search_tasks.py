@@ -32,7 +32,7 @@ from searching import (
 
 @pytest.fixture(params=["branches", "listings"])
 def in_many_tasks(request, monkeypatch):
-    """Make every search branch, or list in tasks, and hand back after each task."""
+    """Make every search branch, or list in tasks, and return after each task."""
     leave_a_gap(
         monkeypatch, STAGE=1 if request.param == "branches" else 1000, MOST_STEPS=3, LISTING_TASKS=7, STEPS_PER_TASK=0.1
     )

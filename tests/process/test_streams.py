@@ -65,7 +65,7 @@ def test_a_run_with_a_folder_completes_whoever_listens(folder, tmp_path, redirec
         ("data asia.csv", ">&-"),
         ("edges asia.credibn", "> /dev/full"),
         ("edges asia.credibn --json", ">&-"),
-        ("predict asia.credibn asia.csv asia.csv --target lung", "> /dev/full"),
+        ("predict asia.credibn asia.csv --target lung", "> /dev/full"),
         ("--help", ">&-"),
     ],
 )

@@ -184,12 +184,7 @@ class _FromData:
 
     def seconds_to_score(self, epsilon: float) -> float:
         problem = self._within(epsilon)
-        needed = estimate_problem(problem)
-        at_most = _seconds_at_most(problem, needed)
-        if at_most <= _MOMENT:
-            return at_most
-        predicted = with_prediction(problem, needed, self._run.n_workers, math.inf).seconds
-        return math.inf if predicted is None else min(at_most, predicted)
+        return _seconds_at_most(problem, estimate_problem(problem))
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
         table = self._scored(epsilon, stage)

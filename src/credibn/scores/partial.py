@@ -91,5 +91,5 @@ def _distinct(parts: list[Candidates]) -> Candidates:
     order = np.lexsort((*masks.T, nodes))
     is_new = np.ones(len(order), dtype=bool)
     is_new[1:] = (np.diff(nodes[order]) != 0) | (masks[order][1:] != masks[order][:-1]).any(axis=1)
-    kept = order[is_new]
-    return nodes[kept], costs[kept], np.ascontiguousarray(masks[kept]), n_scored
+    first = order[is_new]
+    return nodes[first], costs[first], np.ascontiguousarray(masks[first]), n_scored

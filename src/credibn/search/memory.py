@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from credibn._base.text import byte_text
-from credibn._run.memory import usable_bytes
+from credibn._run.memory import limit_and_fix, usable_bytes
 from credibn.errors import Option, Phrase
 from credibn.search.problem import EngineEstimate, SearchProblem
 
@@ -16,12 +16,14 @@ _RESULT_SHARE = 0.5
 
 def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEstimate:
     """Return the estimate, not possible where it needs more than the limit or most of the memory there is."""
-    limit = _TABLE_SHARE * min(problem.max_bytes or math.inf, usable_bytes())
+    usable = usable_bytes()
+    limit = _TABLE_SHARE * min(problem.max_bytes or math.inf, usable)
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
     need, allowed = byte_text(estimate.bytes), byte_text(limit)
-    fix = Phrase("raise {} or use a larger machine", Option("memory_limit"))
-    reason = Phrase("it needs {}, but the limit allows {}; {}", need, allowed, fix)
+    is_asked_for = problem.max_bytes is not None and problem.max_bytes < usable
+    fix = Phrase("raise {}", Option("memory_limit")) if is_asked_for else limit_and_fix()
+    reason = Phrase("it needs {}, and {} may be used: {}", need, allowed, fix)
     return replace(estimate, possible=False, reason=reason)
 
 
