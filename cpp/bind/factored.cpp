@@ -17,11 +17,11 @@ using namespace factored;
 template <int W>
 std::unique_ptr<Counted> count_with_width(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
                                           const In<std::uint64_t, 2>& masks, const In<std::int64_t, 1>& lowers,
-                                          const In<std::int64_t, 2>& reduced, const Question& question,
+                                          const In<std::int64_t, 2>& reduced, const Wanted& wanted,
                                           const Watch& watch) {
   const Candidates<W> candidates(int(offsets.shape(0) - 1), offsets.data(), costs.data(), masks.data(), masks.shape(1),
                                  lowers.data(), reduced.data(), lowers.shape(0));
-  return Counting<W>(candidates, question, watch).count();
+  return Counting<W>(candidates, wanted, watch).count();
 }
 
 // All sums of costs must be far from the ends of the range.
@@ -47,14 +47,14 @@ std::unique_ptr<Counted> count_networks(const In<std::int64_t, 1>& offsets, cons
   require(std::all_of(reduced.data(), reduced.data() + reduced.size(), fits),
           "reduced costs must be small enough and not negative");
   require(std::all_of(lowers.data(), lowers.data() + lowers.size(), is_small), "bounds must be small enough");
-  const Question question{best, width, with_classes, std::size_t(max_bytes)};
+  const Wanted wanted{best, width, with_classes, std::size_t(max_bytes)};
   try {
     nb::gil_scoped_release release;
     const Watch watching = make_watch(watch);
     const std::size_t words = masks.shape(1);
-    return words == 1   ? count_with_width<1>(offsets, costs, masks, lowers, reduced, question, watching)
-           : words == 2 ? count_with_width<2>(offsets, costs, masks, lowers, reduced, question, watching)
-                        : count_with_width<4>(offsets, costs, masks, lowers, reduced, question, watching);
+    return words == 1   ? count_with_width<1>(offsets, costs, masks, lowers, reduced, wanted, watching)
+           : words == 2 ? count_with_width<2>(offsets, costs, masks, lowers, reduced, wanted, watching)
+                        : count_with_width<4>(offsets, costs, masks, lowers, reduced, wanted, watching);
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }

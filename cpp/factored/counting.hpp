@@ -21,7 +21,7 @@ namespace credibn::factored {
 
 enum class Outcome { complete, too_large, stopped };
 
-struct Question {
+struct Wanted {
   Cost best;   // what some network costs
   Cost width;  // wanted are all networks that cost at most the optimum and this
   bool with_classes;
@@ -43,8 +43,8 @@ struct Counted {
 template <int W>
 class Counting {
  public:
-  Counting(const Candidates<W>& candidates, const Question& question, const base::Watch& watch)
-      : candidates_(candidates), question_(question), watch_(watch), limit_(question.best + question.width) {}
+  Counting(const Candidates<W>& candidates, const Wanted& wanted, const base::Watch& watch)
+      : candidates_(candidates), wanted_(wanted), watch_(watch), limit_(wanted.best + wanted.width) {}
 
   std::unique_ptr<Counted> count() {
     auto counted = std::make_unique<Counted>();
@@ -66,7 +66,7 @@ class Counting {
 
   void build(Counted& counted, base::ThrottledWatch& watch) {
     const NodeOrders<W> orders(candidates_, limit_);
-    const Allowance allowed{question_.max_bytes / 2};
+    const Allowance allowed{wanted_.max_bytes / 2};
     Cost lowest = *std::max_element(candidates_.lower.begin(), candidates_.lower.end());
     counted.bound = lowest;
     counted.order = orders.annealed(1, 0.7);
@@ -98,11 +98,11 @@ class Counting {
       if (!deepening.stage(limit, allowed, watch)) return false;
       counted.bound = std::max(counted.bound, deepening.bound());
       if (deepening.bound() > limit) continue;  // no network there
-      Diagram found = deepening.diagram(question_.with_classes);
+      Diagram found = deepening.diagram(wanted_.with_classes);
       if (found.empty() || (!counted.networks.empty() && limit < counted.networks.limit)) continue;
       counted.networks = std::move(found);
       counted.n_states = deepening.n_generated();
-      limit_ = std::min(limit_, counted.networks.best() + question_.width);
+      limit_ = std::min(limit_, counted.networks.best() + wanted_.width);
       if (limit >= limit_) {
         if (limit > limit_) counted.networks.lower_limit_to(limit_);
         return true;
@@ -111,7 +111,7 @@ class Counting {
     return true;
   }
   void make_lists(Counted& counted) {
-    std::size_t max_bytes = question_.max_bytes;
+    std::size_t max_bytes = wanted_.max_bytes;
     base::Watch no_watch;
     if (counted.outcome == Outcome::stopped) max_bytes = std::min(max_bytes, kBytesAfterStop);
     while (true) {
@@ -130,7 +130,7 @@ class Counting {
         max_bytes = std::min(max_bytes, kBytesAfterStop);
       }
     }
-    if (!question_.with_classes) return;
+    if (!wanted_.with_classes) return;
     const std::size_t in_use = counted.networks.bytes() + counted.counts->bytes();
     max_bytes -= std::min(max_bytes, in_use);
     try {
@@ -147,7 +147,7 @@ class Counting {
   }
 
   const Candidates<W>& candidates_;
-  Question question_;
+  Wanted wanted_;
   const base::Watch& watch_;
   Cost limit_;
 };

@@ -137,14 +137,14 @@ class NodeOrders {
     for (std::size_t round = 0; round < rounds; ++round) {
       const double temperature = 0.5 * (1.0 - double(round) / double(rounds)) + 1e-3;
       const std::size_t from = random.below(block.size()), to = random.below(block.size());
-      const double chance = random.uniform();
+      const double toss = random.uniform();
       if (from == to) continue;
       std::vector<int> other = block;
       const int node = other[from];
       other.erase(other.begin() + std::ptrdiff_t(from));
       other.insert(other.begin() + std::ptrdiff_t(to), node);
       const double value = estimate(other, steepness, open);
-      if (value > current && std::exp((current - value) / temperature) <= chance) continue;
+      if (value > current && std::exp((current - value) / temperature) <= toss) continue;
       block = std::move(other);
       current = value;
       if (current < least) {

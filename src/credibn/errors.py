@@ -151,6 +151,10 @@ class FileFormatError(CredibnError):
     """A file cannot be read in the format it should have; the message gives the line."""
 
 
+class NotListedError(CredibnError):
+    """A credible set that is counted, not listed, was asked for something that needs its networks one by one."""
+
+
 class TooLargeError(CredibnError):
     """The work or memory predicted exceeds the limit; nothing was started."""
 

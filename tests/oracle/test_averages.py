@@ -30,7 +30,8 @@ from credibn import (
     learn,
 )
 from credibn.credible.consensus import agreement_graph
-from credibn.credible.weights import log_sum, shares
+from credibn.credible.structures import log_sum
+from credibn.credible.weights import shares
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.posterior.parent_sets import ParentSetProbabilities

@@ -50,7 +50,7 @@ from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
-_REPORT, _CHECKPOINT = "report.html", "checkpoint"
+_REPORT, _EDGES, _CHECKPOINT = "report.html", "edges.csv", "checkpoint"
 _SECONDS_TO_WRITE, _MOST_TO_WRITE = 1.0, 0.2
 """To write the files of a small result, and the largest share of a short limit that is reserved for it."""
 _SECONDS_PER_ROW = 1e-6
@@ -212,8 +212,10 @@ def _finish(
             how_it_went = {**_how_it_went(found, reading, started), "statistics": dict(found.statistics)}
             is_written = _try(lambda: _write_json(out / "run.json", how_it_went)) and is_written
         try:
-            has_report = _try(lambda: write_learning_page(plain, out / _REPORT, data, time_left(time_limit, started)))
-            is_written = is_written and has_report
+            has_report = plain.structures.is_listed and _try(
+                lambda: write_learning_page(plain, out / _REPORT, data, time_left(time_limit, started))
+            )
+            is_written = is_written and (has_report or not plain.structures.is_listed)
         except KeyboardInterrupt:
             is_interrupted = True
     if store is not None and is_written:
@@ -242,6 +244,9 @@ def _print_notes(found: CredibleSet, out: Path | None, has_report: bool, is_inte
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
     if out is None:
         return
+    if not found.structures.is_listed:
+        message = f"the networks are counted, not listed: {out / _EDGES} has their edges; no {RESULT} and no report"
+        typer.echo(printable(message), err=True)
     if is_interrupted:
         message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
         typer.echo(printable(message), err=True)
@@ -266,7 +271,7 @@ def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
         "bayes_factor": found.bayes_factor if found.epsilon < 709 else None,
         "is_optimum_proven": found.is_optimum_proven,
         "guarantee": found.guarantee,
-        "log_mass": found.log_mass if len(found.rows) else None,
+        "log_mass": found.log_mass if found.n_networks else None,
         "log_total_mass": found.log_total_mass,
         "grouping": found.grouping,
         "names": found.names,
@@ -275,12 +280,15 @@ def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
     }
     with suppress(OSError):
         out.mkdir(parents=True, exist_ok=True)  # somebody may have removed it meanwhile
-    if not _try(lambda: found.save(out / RESULT)):
+    if not found.structures.is_listed:
+        frame = found.pair_probabilities()
+        is_written = _try(lambda: _write_text(out / _EDGES, frame.to_csv(index=False, lineterminator="\n")))
+    elif not (is_written := _try(lambda: found.save(out / RESULT))):
         spare = _spare_path(out)
         if _try(lambda: found.save(spare)):
             typer.echo(f"the result is in {printable(str(spare))} instead", err=True)
         return False
-    return _try(lambda: _write_json(out / "summary.json", {**facts, **more}))
+    return _try(lambda: _write_json(out / "summary.json", {**facts, **more})) and is_written
 
 
 def _try(write: Callable[[], None]) -> bool:
@@ -301,5 +309,9 @@ def _spare_path(out: Path) -> Path:
 
 
 def _write_json(path: Path, facts: dict[str, Any]) -> None:
+    _write_text(path, json.dumps(facts, indent=1) + "\n")
+
+
+def _write_text(path: Path, text: str) -> None:
     with replacing(path) as sink:
-        sink.write((json.dumps(facts, indent=1) + "\n").encode())
+        sink.write(text.encode())

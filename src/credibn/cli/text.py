@@ -150,7 +150,7 @@ def learned_facts(credible: CredibleSet) -> dict[str, Any]:
         "optimal_score": credible.optimal_score,
         "n_candidates": credible.score_table.n_candidates,
         "n_networks": credible.n_networks,
-        "n_classes": credible.n_classes,
+        "n_classes": credible.n_classes if credible.structures.are_classes_counted else None,
         "posterior_share": credible.posterior_share,
         "complete": credible.complete,
         "stopped_because": credible.stopped_because,
@@ -181,6 +181,8 @@ def _peak_memory_mb() -> float | None:
 def print_learned(credible: CredibleSet, words: Words = str) -> None:
     """Print what a search found: a few sentences, and the best classes."""
     typer.echo(credible.worded_summary(words))
+    if not credible.structures.is_listed:
+        return
     held = credible.posterior_share
     header = ("score", "networks", "of the set", *(() if held is None else ("of all networks",)), "edges of the class")
     rows = [

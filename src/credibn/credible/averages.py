@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.structures import agreed_edges, one_way_edges
 from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import ParentSetProbabilities
@@ -71,9 +72,12 @@ class Averages:
         table, found = self.table, self.weighted.structures
         return table.offsets, table.masks, found.choices, self.weighted.weights, found.class_of is None
 
-    @property
+    @cached_property
     def parent_sets(self) -> ParentSetProbabilities:
         """The probability of each parent set of each node."""
+        structures = self.weighted.structures
+        if isinstance(structures, FactoredStructures):
+            return structures.parent_sets(self.table)
         return self._features.parent_sets
 
     @cached_property
@@ -121,7 +125,7 @@ class Averages:
         """Return every pair that some network joins, with the probability of each alternative."""
         import pandas as pd
 
-        edges, compelled, n = self.parent_sets.edges, self.compelled, len(self.names)
+        edges, n = self.parent_sets.edges, len(self.names)
         pairs = [(a, b) for a, b in itertools.combinations(range(n), 2) if edges[a, b] + edges[b, a] > 0]
         a, b = (np.array([pair[end] for pair in pairs], dtype=np.intp) for end in (0, 1))
         adjacent = self.parent_sets.adjacencies[a, b]
@@ -132,11 +136,13 @@ class Averages:
                 "forward": edges[a, b],
                 "backward": edges[b, a],
                 "absent": 1 - adjacent,
-                "compelled_forward": compelled[a, b],
-                "compelled_backward": compelled[b, a],
-                "reversible": self.reversible[a, b],
             }
         )
+        if self.weighted.structures.is_listed:
+            compelled, reversible = self.compelled, self.reversible
+            frame = frame.assign(
+                compelled_forward=compelled[a, b], compelled_backward=compelled[b, a], reversible=reversible[a, b]
+            )
         # Rounding must not tell pairs apart that are joined in all networks.
         return frame.sort_values("absent", key=lambda absent: absent.round(12), kind="stable", ignore_index=True)
 

@@ -26,12 +26,14 @@ from credibn._base.text import duration_text, plural
 from credibn.credible.averages import Averages, with_pairs_over_all
 from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
-from credibn.credible.structures import Structures, network_batches
-from credibn.credible.weights import Prior, WeightedStructures, log_sum, shares, weigh
+from credibn.credible.structures import Structures, count_at_least, network_batches
+from credibn.credible.weights import Prior, WeightedStructures, shares, weigh
 from credibn.errors import Option, OptionError, Phrase
 from credibn.graphs import network_graph
+from credibn.options import resolve_epsilon
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.posterior.parent_sets import pair_frame
 from credibn.scores import ScoreTable
@@ -65,7 +67,9 @@ class CredibleSet:
     score_table : ScoreTable
         The candidate parent sets that were searched.
     structures : Structures
-        The networks or classes as arrays, the best first; see `credibn.credible.structures`.
+        The networks or classes as arrays, the best first; see `credibn.credible.structures`. With the engine "factored"
+        they are counted, not listed: then the size of the set, averages over edges and parent sets and random networks
+        are exact as ever, and all that needs networks or classes one by one raises a `NotListedError`.
     optimal_score : float
         The best log score known; proven to be the optimum where `is_optimum_proven`.
     epsilon : float
@@ -174,9 +178,7 @@ class CredibleSet:
     @cached_property
     def log_mass(self) -> float:
         """The log of the sum of exp(score) over the networks of the set; minus infinity where it has none."""
-        if not len(self.structures):
-            return -math.inf
-        return log_sum(self.structures.scores + self.structures.log_sizes)
+        return self.structures.log_mass
 
     @property
     def posterior_share(self) -> float | None:
@@ -191,7 +193,7 @@ class CredibleSet:
     @property
     def caution(self) -> Phrase | None:
         """What to be careful about, and what to do, where the share is unknown or below a half; None elsewhere."""
-        if not len(self.structures) or (self.posterior_share is not None and self.posterior_share >= _MOST):
+        if not self.n_networks or (self.posterior_share is not None and self.posterior_share >= _MOST):
             return None
         more = self._how_to_find_more()
         if self.posterior_share is None:
@@ -241,7 +243,12 @@ class CredibleSet:
 
     @property
     def grouping(self) -> str:
-        """What a class has: "whole classes", or "credible members only" where networks were listed one by one."""
+        """What a class has: "whole classes", or "credible members only" where networks were listed one by one.
+
+        "none" where networks are counted and classes are not.
+        """
+        if not self.structures.is_listed:
+            return "whole classes" if self.structures.are_classes_counted else "none"
         return "whole classes" if self.structures.class_of is None else "credible members only"
 
     @property
@@ -273,13 +280,35 @@ class CredibleSet:
     @cached_property
     def class_weights(self) -> NDArray[np.float64]:
         """The share of each class in the posterior probability within the set, computed in log space."""
-        if not len(self.structures):
+        if not self.n_networks:
             return np.zeros(0)
         return self._weights_of_classes("networks")
 
     def classes(self) -> CredibleClasses:
         """Return the classes as a sequence that makes each when it is asked for, the best first."""
         return CredibleClasses(self.score_table, self.structures, self.class_weights, self._is_whole)
+
+    def count_within(self, epsilon: float) -> tuple[int, int | None]:
+        """Return how many networks score within epsilon of the best, and their classes: exact for any smaller epsilon.
+
+        The number of classes is None where it is not known; a class counts where one of its networks does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from credibn import learn
+        >>> x = np.arange(80) // 40
+        >>> learn(np.column_stack([x, x, np.arange(80) % 2]), bayes_factor=20).count_within(0)
+        (2, 1)
+        """
+        gap = resolve_epsilon(epsilon=epsilon)
+        if gap > self.epsilon:
+            raise OptionError("{} is {:.6g}; this set reaches {:.6g}", Option("epsilon"), gap, self.epsilon)
+        if isinstance(self.structures, FactoredStructures):
+            return self.structures.networks.n_networks(gap), self.structures.networks.n_classes(gap)
+        last = self.optimal_score - gap - tolerance_of(self.score_table)
+        found = self.structures.first(count_at_least(self.structures, last))
+        return found.n_networks, found.n_classes
 
     def networks(self) -> Iterator[DiGraph]:
         """Yield every network once, in order of score, then of class; its score is in ``graph["score"]``.
@@ -427,6 +456,9 @@ class CredibleSet:
         """
         count, seed = whole_number("n_samples", n_samples, 0), whole_number("seed", seed, 0)
         drawn = weigh(self.score_table, self.structures, prior)
+        if isinstance(self.structures, FactoredStructures):
+            found = self.structures.sample_masks(self.score_table, count, seed, weighted=weighted)
+            return (network_graph(self.names, masks) for batch in found for masks in batch)
         if not weighted:
             drawn = WeightedStructures(self.structures, shares(self.structures.log_sizes))
         batches = sample_masks(self.score_table, drawn, count, seed)
@@ -490,7 +522,7 @@ class CredibleSet:
         if isinstance(prior, str) and prior in self._known_averages:
             return self._known_averages[prior]
         weighted = weigh(self.score_table, self.structures, prior)
-        made = Averages(self.score_table, weighted, self._is_whole or self.structures.class_of is None)
+        made = Averages(self.score_table, weighted, self._is_whole or self.grouping == "whole classes")
         if isinstance(prior, str):
             self._known_averages[prior] = made
         return made
@@ -518,8 +550,8 @@ class CredibleSet:
         """Return the summary with options as the reader knows them, see `credibn.errors.Option`."""
         best, is_single = "optimal" if self.is_optimum_proven else "best known", self.n_networks == 1
         who = (
-            f"{plural(self.n_networks, 'network')} in {plural(self.n_classes, 'Markov equivalence class')} over "
-            f"{plural(len(self.names), 'variable')} {'holds' if is_single else 'hold'}"
+            f"{' in '.join(self._counts('Markov equivalence class'))} over {plural(len(self.names), 'variable')} "
+            f"{'holds' if is_single else 'hold'}"
         )
         caution = self.caution
         lines = [
@@ -529,17 +561,24 @@ class CredibleSet:
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
         ]
-        if self.grouping != "whole classes":
+        if not self.structures.is_listed:
+            lines.append("The networks are counted, not listed.")
+        elif self.grouping != "whole classes":
             lines.append("Networks were listed one by one: a class counts only its members in the set.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"incomplete: {self.stopped_because}"
         return (
-            f"CredibleSet({plural(self.n_networks, 'network')}, {plural(self.n_classes, 'class')}, "
+            f"CredibleSet({', '.join(self._counts('class'))}, "
             f"{plural(len(self.names), 'variable')}, optimal score {self.optimal_score:.6f}, "
             f"epsilon {self.epsilon:.4g}, {state})"
         )
+
+    def _counts(self, name_of_class: str) -> list[str]:
+        """Return the number of networks and, where it is known, of classes."""
+        known = [plural(self.n_classes, name_of_class)] if self.structures.are_classes_counted else []
+        return [plural(self.n_networks, "network"), *known]
 
     def _repr_html_(self) -> str:
         from credibn.report.notebook import credible_set_html

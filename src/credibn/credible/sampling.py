@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.structures import masks_of, network_batches
 from credibn.credible.weights import WeightedStructures
 from credibn.graphs import network_graph
@@ -63,6 +64,10 @@ def sample_masks(
 
     The same seed gives the same networks.
     """
+    if isinstance(weighted.structures, FactoredStructures):
+        for drawn_masks in weighted.structures.sample_masks(table, n_samples, seed):
+            yield drawn_masks, np.zeros(len(drawn_masks), dtype=np.int64)
+        return
     generator = np.random.default_rng(seed)
     steps = np.cumsum(weighted.weights)
     structures = weighted.structures
@@ -87,7 +92,7 @@ def feature_probability(
 ) -> FeatureProbability:
     """Return the probability that a predicate holds: by listing where the networks are few, else by sampling."""
     structures, names = weighted.structures, table.names
-    if structures.n_networks > max_listed:
+    if structures.n_networks > max_listed or not structures.is_listed:
         hits = [
             bool(predicate(graph))
             for masks, _ in sample_masks(table, weighted, n_samples, seed)

@@ -43,6 +43,21 @@ class Structures:
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the networks are here, one by one or by class; otherwise they are only counted."""
+        return True
+
+    @property
+    def are_classes_counted(self) -> bool:
+        """Whether the number of classes is known."""
+        return True
+
+    @cached_property
+    def log_mass(self) -> float:
+        """The log of the sum of exp(score) over the networks; minus infinity where there are none."""
+        return log_sum(self.scores + self.log_sizes) if len(self) else -math.inf
+
     @cached_property
     def n_networks(self) -> int:
         """The number of networks, exact."""
@@ -102,6 +117,12 @@ class Structures:
         """Return the best `count` structures."""
         class_of = None if self.class_of is None else self.class_of[:count]
         return Structures(self.choices[:count], self.scores[:count], self.sizes[:count], class_of)
+
+
+def log_sum(logs: NDArray[np.float64]) -> float:
+    """Return the logarithm of the sum of exponentials."""
+    top = float(logs.max())
+    return top + math.log(math.fsum(np.exp(logs - top)))
 
 
 def _integer(words: NDArray[np.uint64]) -> int:

@@ -41,10 +41,12 @@ class WeightedStructures:
 
 def weigh(table: ScoreTable, structures: Structures, prior: Prior) -> WeightedStructures:
     """Return the structures with their weights under a prior; some priors need members of classes one by one."""
-    if not len(structures):
+    if not structures.n_networks:
         raise OptionError(
             "the set has no network, so there is nothing to average; raise the limit that ended the search"
         )
+    if not structures.is_listed and prior == "networks":  # each network counts exp(score) in the diagram
+        return WeightedStructures(structures, np.ones(0))
     if isinstance(prior, (UniformPrior, EdgePenalty, EdgeLogOdds)):
         return _with_structure_prior(table, structures, prior)
     if not isinstance(prior, str) or prior not in ("networks", "classes"):
@@ -79,12 +81,6 @@ def _with_structure_prior(table: ScoreTable, structures: Structures, prior: Stru
         of_candidates = np.array([math.fsum(terms[parents, node]) for parents in candidates])
         log_priors += of_candidates[structures.choices[:, node]]
     return WeightedStructures(structures, shares(_gaps(structures) + structures.log_sizes + log_priors))
-
-
-def log_sum(logs: NDArray[np.float64]) -> float:
-    """Return the logarithm of the sum of exponentials."""
-    top = float(logs.max())
-    return top + math.log(math.fsum(np.exp(logs - top)))
 
 
 def shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "factored"
-_SAMPLES_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +77,9 @@ class FactoredNetworks:
         """The posterior probability of each candidate of the diagram within the set; those of one node sum to 1."""
         return self._weighed[1]
 
-    def sample(self, n_samples: int, seed: int, *, weighted: bool = True) -> NDArray[np.uint32]:
+    def sample(self, n_samples: int, generator: np.random.Generator, *, weighted: bool = True) -> NDArray[np.uint32]:
         """Return independent random networks as choices, by posterior weight or all equally likely."""
-        random = np.random.default_rng(seed).random((n_samples, len(self.offsets) + 1))
+        random = generator.random((n_samples, len(self.offsets) + 1))
         chosen, _ = self.counted.sample(random, self.grid.step if weighted else 0.0)
         choices: NDArray[np.uint32] = (self.candidates[chosen] - self.offsets[:-1]).astype(np.uint32)
         return choices

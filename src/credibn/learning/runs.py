@@ -14,9 +14,11 @@ from credibn._base.checks import whole_number
 from credibn._base.version import version
 from credibn._run import Run
 from credibn.credible import CredibleSet
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies, families_in
 from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.factored import count_credible
 from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.options import Checkpoint, Kind, as_json
 from credibn.learning.score_source import ScoreSource, open_source
@@ -24,7 +26,9 @@ from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchO
 from credibn.posterior import estimate_posterior
 from credibn.scores import ScoreTable
 from credibn.search import (
+    FACTORED,
     Found,
+    SearchProblem,
     Unit,
     check_engine_name,
     choose_engine,
@@ -96,6 +100,8 @@ def start(
     limit, where the caller has already used some of it.
     """
     check_engine_name(search.engine)
+    if search.engine == FACTORED:
+        _refuse_quotas(limits, k_best)
     if k_best is not None:
         k_best = whole_number("k", k_best[0], 1), k_best[1]
     left = limits.seconds if seconds is None else seconds
@@ -107,6 +113,19 @@ def start(
     echoed = {"data": data, "scores": scores, **_echoed(reading, scoring, search, limits, k_best)}
     settings = {name: as_json(value) for name, value in echoed.items()}
     return Learning(run, source, settings, search, limits, k_best)
+
+
+def _refuse_quotas(limits: Limits, k_best: tuple[int, Kind] | None) -> None:
+    """Refuse what only a list can have: the best of its networks."""
+    asked = {"max_networks": limits.max_networks, "max_classes": limits.max_classes, "k": k_best and k_best[0]}
+    for name, value in asked.items():
+        if value is not None:
+            raise OptionError(
+                "{} counts networks and lists none, so {} has no effect; leave it out, or use {}",
+                Option("engine", FACTORED),
+                Option(name),
+                Option("engine", "auto"),
+            )
 
 
 def _echoed(
@@ -129,7 +148,7 @@ def find(
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     if unit == "classes":
         return _search(call, table, epsilon, unit, max_classes, max_networks)
-    if max_classes is None:
+    if max_classes is None or call.search.engine == FACTORED:
         return _search(call, table, epsilon, unit, max_networks, None)
     max_rows = max(FEWEST_ROWS, 4 * max_classes)
     while True:
@@ -155,6 +174,8 @@ def _search(
         max_bytes=run.max_bytes,
         run=run,
     )
+    if call.search.engine == FACTORED:
+        return _count(call, table, problem)
     engine = choose_engine(problem, call.search.engine)
     with run.timing("search"):
         found, scores = run_search(problem, table, engine)
@@ -170,6 +191,29 @@ def _search(
     with run.timing("search"):
         found, rows = _in_rows(run, table, unit, found, scores)
     return Answer(table, unit, found.engine, found, rows)
+
+
+def _count(call: Learning, table: ScoreTable, problem: SearchProblem) -> Answer:
+    """Count the credible networks; where not one was counted in time, return the best that is known."""
+    run = call.run
+    with run.timing("search"):
+        counting = count_credible(problem)
+    run.follow(None)
+    networks = counting.networks
+    if networks is None and counting.is_complete:
+        raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
+    if networks is None:
+        return _one_network(call, table, counting.incumbent, counting.unexplored_bound)
+    found = Found(
+        choices=np.empty((0, problem.n_variables), dtype=np.uint32),
+        costs=np.empty(0),
+        sizes=np.empty((0, 0), dtype=np.uint64),
+        best_cost=networks.best_cost,
+        stopped=not counting.is_complete,
+        unexplored_bound=counting.unexplored_bound,
+        statistics=counting.statistics,
+    )
+    return Answer(table, problem.unit, FACTORED, found, FactoredStructures(networks))
 
 
 def best_so_far(call: Learning) -> Answer:
@@ -334,7 +378,7 @@ def collect(
 def _count_families(call: Learning, table: ScoreTable, rows: Structures) -> StoredFamilies | None:
     """Return the counts that prediction needs; None without data, or where they are not wanted or take too long."""
     data, left = call.source.data, call.run.seconds_left()
-    if data is None or not call.limits.keep_counts:
+    if data is None or not call.limits.keep_counts or not rows.is_listed:
         return None
     if call.run.reason == "interrupted":
         left = 0.0

@@ -93,7 +93,7 @@ def average_models(
     """
     if not isinstance(found, CredibleSet):
         raise OptionError(f"found is {found!r:.80}; give the CredibleSet that learn returns")
-    if not found.n_classes:
+    if not len(found.structures):
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     trained = (

@@ -26,6 +26,8 @@ _STATES_SHOWN = 6
 
 def credible_set_html(found: CredibleSet) -> str:
     """Return what was found, in sentences, and the best classes."""
+    if not found.structures.is_listed:
+        return _block(*(_paragraph(line) for line in found.summary().splitlines()))
     held = found.posterior_share
     header = ["score", "gap", "networks", "of the set", *([] if held is None else ["of all networks"])]
     rows = [

@@ -1,7 +1,7 @@
 """Search: the optimum and everything near it, by one of several engines that give the same answer."""
 
 from credibn._run.tally import Tally, Unit
-from credibn.search.engines import ENGINES, check_engine_name, choose_engine, run_search
+from credibn.search.engines import ENGINES, FACTORED, check_engine_name, choose_engine, run_search
 from credibn.search.first_network import find_good_network
 from credibn.search.problem import (
     Engine,
@@ -16,6 +16,7 @@ from credibn.search.problem import (
 
 __all__ = [
     "ENGINES",
+    "FACTORED",
     "Engine",
     "EngineEstimate",
     "Found",

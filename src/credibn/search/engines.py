@@ -21,6 +21,8 @@ from credibn.search.integer_program import IntegerProgram
 from credibn.search.memory import within_memory
 from credibn.search.problem import Engine, EngineEstimate, Found, SearchProblem, exact_scores
 
+FACTORED = "factored"
+"""Counts without a list (`credibn.factored`): chosen by name only, and no `Engine`, since it finds no rows."""
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (DynamicProgramming(), IntegerProgram())}
 """The engines by name, in the order in which equal estimates are preferred."""
 PATIENCE = 5.0
@@ -30,8 +32,8 @@ _TIE = 1e-6
 
 def check_engine_name(name: str) -> None:
     """Refuse the name of an engine that does not exist."""
-    if name != "auto" and name not in ENGINES:
-        raise OptionError(f"unknown engine {name!r}; choose one of {', '.join(['auto', *ENGINES])}")
+    if name not in ("auto", *ENGINES, FACTORED):
+        raise OptionError(f"unknown engine {name!r}; choose one of {', '.join(['auto', *ENGINES, FACTORED])}")
 
 
 def choose_engine(problem: SearchProblem, name: str = "auto") -> Engine:
