@@ -218,6 +218,10 @@ class CredibleSet:
 
     def _how_to_find_more(self) -> Phrase:
         """Name the option that makes the set larger."""
+        if self.stopped_because in ("time_limit", "memory_limit") and self.structures.is_listed:
+            return Phrase(
+                "a larger {}, or count them all with {}", Option(self.stopped_because), Option("engine", "factored")
+            )
         if self.stopped_because in ("max_networks", "max_classes", "time_limit", "memory_limit"):
             return Phrase("a larger {}", Option(self.stopped_because))
         if self.stopped_because == "interrupted":

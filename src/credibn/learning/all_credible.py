@@ -92,7 +92,8 @@ def learn(
         others are counted. With constraints, or a score or prior that can tell members apart, networks are listed one
         by one and grouped afterwards; then a class counts only its credible members.
     engine : str
-        The search engine, by default chosen by predicted cost; the answer is the same.
+        The search engine, by default chosen by predicted cost; the answer is the same. "factored" counts the networks
+        and lists none, for sets that are too large to list: see `CredibleSet.structures`.
     posterior_share : bool, optional
         Whether to compute which share of the posterior probability of all networks the set holds, see
         `exact_posterior`, and the probabilities of edges over all networks; by default where it is predicted to take
