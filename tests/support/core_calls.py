@@ -251,6 +251,7 @@ NETWORKS = {
     ),
     "average_structure": Call(_core.average_structure, averaging_arguments, AVERAGING_REFUSED),
     "average_ancestors": Call(_core.average_ancestors, averaging_arguments, AVERAGING_REFUSED),
+    "average_causes": Call(_core.average_causes, averaging_arguments, AVERAGING_REFUSED),
     "network_scores": Call(
         _core.network_scores,
         lambda: {"offsets": OFFSETS.copy(), "scores": -np.arange(5.0), "choices": CHOICES.copy(), "n_threads": 2},

@@ -20,6 +20,7 @@ STAGES = {
     "posterior": 7,
     "credible": 8,
     "models": 9,
+    "effects": 10,
     "learning": 10,
     "report": 11,
     "examples": 11,
@@ -29,7 +30,7 @@ STAGES = {
 }
 """Each stage may import itself and those with a smaller number; equal numbers do not know each other.
 
-A result shows itself through `report`, which it imports inside a function.
+A result shows itself through `report` and answers through `effects`, which it imports inside functions.
 """
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
@@ -68,7 +69,7 @@ def test_imports_point_one_way(path):
     assert own in STAGES, f"{module_name(path)} belongs to no stage: give it a place in STAGES"
     for name, is_inside_a_function in imports(path):
         other = stage_of(name)
-        if other == "report" and is_inside_a_function:
+        if other in ("report", "effects") and is_inside_a_function:
             continue
         if other in STAGES and other != own:
             assert STAGES[other] < STAGES[own], f"{module_name(path)} imports {name}, a later stage"

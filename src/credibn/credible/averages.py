@@ -41,6 +41,15 @@ class _Features(NamedTuple):
     of_v_structures: NDArray[np.float64]
 
 
+class CauseProbabilities(NamedTuple):
+    """How probable each parent set of each node is, alone and together with each descendant."""
+
+    nodes: NDArray[np.int64]
+    masks: NDArray[np.uint64]  # shape (m, ceil(n / 64))
+    probabilities: NDArray[np.float64]
+    paths: NDArray[np.float64]  # shape (m, n): that the node has these parents and reaches another
+
+
 @dataclass(frozen=True, eq=False)
 class Averages:
     """Probabilities of structural features over weighted classes or networks, which choose from the table.
@@ -106,6 +115,12 @@ class Averages:
         """The probability of a directed path, rows ancestors and columns descendants."""
         with explaining_shortage():
             return _core.average_ancestors(*self._arrays)
+
+    @cached_property
+    def causes(self) -> CauseProbabilities:
+        """The probability of each parent set of each node together with each descendant: see `credibn.effects`."""
+        with explaining_shortage():
+            return CauseProbabilities(*_core.average_causes(*self._arrays))
 
     def v_structure_frame(self) -> DataFrame:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""

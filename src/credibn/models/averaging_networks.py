@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
-from credibn.credible.families import CountedFamilies, Families, States
+from credibn.credible.families import CountedFamilies, States
 from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
@@ -97,11 +97,13 @@ def average_models(
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     trained = (
-        families_of(found, **read_options) if data is None else _counted(found, data, allow_other_data, read_options)
+        families_of(found, **read_options)
+        if data is None
+        else CountedFamilies(training_table(found, data, allow_other_data, read_options))
     )
     weighted = weigh(found.score_table, found.structures, prior)
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
-    size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
+    size = default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
     # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
     used, places = np.unique(
@@ -143,8 +145,11 @@ def _check_limits(share: object, max_classes: object) -> None:
     whole_number("max_classes", max_classes, 1)
 
 
-def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Families:
-    """Return the counts of the training table; refuse another one."""
+def training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
+    """Return the table that a set was learned from, read as it was then unless options say otherwise."""
+    reading = reading_of(found)
+    if reading is not None and not isinstance(data, Dataset):
+        read_options = {**reading.options, **read_options}
     score = found.score_table.provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
         read_options = {"columns": columns_taken(str(score)), **read_options}
@@ -164,10 +169,11 @@ def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options
             "given to learn, or pass {} to fit the parameters to this one",
             Option("allow_other_data", True),
         )
-    return CountedFamilies(dataset)
+    return dataset
 
 
-def _default_sample_size(found: CredibleSet) -> float:
+def default_sample_size(found: CredibleSet) -> float:
+    """Return the equivalent sample size of the score that a set was found with; 1 where it has none."""
     provenance = found.score_table.provenance
     size = provenance.get("equivalent_sample_size") if provenance.get("score") == "bdeu" else None
     return float(size) if isinstance(size, int | float) else 1.0
