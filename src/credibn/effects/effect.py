@@ -163,8 +163,8 @@ class Effect:
             lines.append(f"Risk ratio: {median:.4g}, {self.level:.0%} between {low:.4g} and {high:.4g}.")
         if self.unsupported >= _WORTH_SAYING:
             lines.append(
-                f"For {self.unsupported:.0%} of the rows the table has none to compare with: same parents of {self.cause}, "
-                "other state. There the prior decides."
+                f"For {self.unsupported:.0%} of the rows the table has none to compare with, with the same parents of "
+                f"{self.cause} and its other state. There the prior decides."
             )
         return "\n".join([*lines, ASSUMPTIONS])
 
