@@ -6,10 +6,9 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +55,23 @@ def holding_interrupts() -> Iterator[None]:
 
 def flags_of(context: Any) -> Words:
     """Return how the shell writes an option: by the flag of this command, else by that of another one."""
-    commands = [context.command, *context.find_root().command.commands.values()]
-    flags: dict[str, str] = {}
+    own = _flags([context.command])
+
+    def words(option: Option) -> str:
+        if option.name in own:
+            return flag_text(own, option)
+        return flag_text(_flags(context.find_root().command.commands.values()), option)
+
+    return words
+
+
+def _flags(commands: Iterable[Any]) -> dict[str, str]:
+    flags = {"checkpoint": "--out"}  # holds one
     for parameter in (parameter for command in commands for parameter in command.params):
         named = [word for word in parameter.opts if word.startswith("-")]
         if named:
             flags.setdefault(parameter.name, max(named, key=len))
-    flags["checkpoint"] = "--out"  # holds one
-    return partial(flag_text, flags)
+    return flags
 
 
 def flag_text(flags: Mapping[str, str], option: Option) -> str:
