@@ -14,7 +14,7 @@ A closed pipe is not an error, and the files are complete.
 
 import importlib
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -86,7 +86,7 @@ class _Group(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": None})
-        self.commands = _Commands()
+        self.commands = cast(Any, _Commands())
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
@@ -95,8 +95,8 @@ class _Group(TyperGroup):
         return TyperCommand(cmd_name, help=_COMMANDS[cmd_name][1]) if cmd_name in _COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, listed, rest = super().resolve_command(ctx, args)
-        return name, listed and self.commands[listed.name], rest
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else self.commands[name], rest
 
 
 app = typer.Typer(

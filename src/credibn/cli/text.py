@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from credibn._base.text import byte_text, duration_text, plural, printable
 from credibn._run.progress import is_terminal
@@ -24,7 +21,6 @@ from credibn.data import Dataset
 from credibn.data.describing import ColumnDescription, TableDescription
 from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.graphs import CPDAG
-from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
 from credibn.scores.scoring import LONG
 
@@ -136,6 +132,8 @@ def print_result(
         }
         typer.echo(json.dumps(facts))
         return
+    from credibn.report import scoring_headline  # and templates with it
+
     typer.echo(scoring_headline(dataset, table))
     if out is not None:
         typer.echo(f"written to {printable(str(out))}")
@@ -326,6 +324,10 @@ def _content(column: ColumnDescription) -> str:
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     # A pipe has no width: lines are wrapped only where a person would see them cut.
     console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
