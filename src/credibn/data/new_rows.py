@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn._base.text import quoted
@@ -280,6 +279,8 @@ def _conversion(known: object) -> str:
 
 def _distinct(values: Any, declared: tuple[object, ...] | None) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the distinct values and where each row's stands among them; one after the last where missing."""
+    import pyarrow.compute as pc
+
     coded = pc.dictionary_encode(values)
     distinct = [_plain(value) for value in coded.dictionary.to_pylist()]
     if declared is not None:
