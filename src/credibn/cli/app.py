@@ -31,6 +31,10 @@ _COMMANDS = {
         "models:predict",
         "Predict variables of new rows, or fill their missing cells, averaged over the networks of a result.",
     ),
+    "effects": (
+        "effects:effects",
+        "Find what setting one variable does to another, averaged over networks; all pairs without --cause.",
+    ),
     "fit": (
         "models:fit",
         "Fit the parameters of one network to a table of categories, and write it to a network file.",

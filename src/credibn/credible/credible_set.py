@@ -470,6 +470,7 @@ class CredibleSet:
         >>> from credibn.examples import sample_asia
         >>> table = sample_asia()
         >>> learn(table).effects(table, cause="smoke", outcome="bronc")
+        Effect(change of P(bronc = yes) when smoke is set to yes instead of no: +0.1998 [+0, +0.3458], no effect 31.4%)
         """
         from credibn.effects.averaging import all_effects, effect_of
 

@@ -141,7 +141,7 @@ class Effect:
         return self.negative if self.mean >= 0 else self.positive
 
     @property
-    def question(self) -> str:
+    def meaning(self) -> str:
         """What the number is the answer to, in one line."""
         if self.change is None:
             return f"rise of {self.outcome} with one unit of {self.cause}"
@@ -152,7 +152,7 @@ class Effect:
         """Return the answer as text, with what it assumes."""
         low, high = self.interval
         lines = [
-            f"{self.question[0].upper()}{self.question[1:]}:",
+            f"{self.meaning[0].upper()}{self.meaning[1:]}:",
             f"{self.mean:+.4g} on average, {self.level:.0%} between {low:+.4g} and {high:+.4g}.",
             f"No effect: {self.nil:.1%}. Above 0: {self.positive:.1%}, below 0: {self.negative:.1%}.",
         ]
@@ -191,7 +191,7 @@ class Effect:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return f"Effect({self.question}: {self.mean:+.4g} [{low:+.4g}, {high:+.4g}], no effect {self.nil:.1%})"
+        return f"Effect({self.meaning}: {self.mean:+.4g} [{low:+.4g}, {high:+.4g}], no effect {self.nil:.1%})"
 
 
 @dataclass(frozen=True, eq=False)
