@@ -245,8 +245,8 @@ class AncestorAverages {
     });
   }
   void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
-    descendants_.each_in_network(
-        parents, [&](int u, const Bits<W>&, double, const Bits<W>& below) { add(u, below, weight); });
+    descendants_.each_in_network(parents,
+                                 [&](int u, const Bits<W>&, double, const Bits<W>& below) { add(u, below, weight); });
   }
 
   std::vector<CompensatedSum> sums;  // n by n, at (ancestor, descendant)
@@ -274,9 +274,8 @@ class CauseAverages {
                                });
   }
   void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
-    descendants_.each_in_network(parents, [&](int u, const Bits<W>& above, double, const Bits<W>& below) {
-      add(u, above, weight, below);
-    });
+    descendants_.each_in_network(
+        parents, [&](int u, const Bits<W>& above, double, const Bits<W>& below) { add(u, above, weight, below); });
   }
 
   std::vector<ParentSetSums<W>> parent_sets;

@@ -175,8 +175,8 @@ void bind_averages(nb::module_& module) {
              array("weights"), nb::arg("are_classes"));
   module.def("average_ancestors", &average_ancestors_py, array("offsets"), array("masks"), array("choices"),
              array("weights"), nb::arg("are_classes"));
-  module.def("average_causes", &average_causes_py, array("offsets"), array("masks"), array("choices"),
-             array("weights"), nb::arg("are_classes"));
+  module.def("average_causes", &average_causes_py, array("offsets"), array("masks"), array("choices"), array("weights"),
+             nb::arg("are_classes"));
   module.def("sample_members", &sample_members_py, array("masks"), nb::arg("seed"));
 }
 

@@ -2,6 +2,9 @@
 
 import itertools
 import math
+from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from credibn import Dataset, learn, read_data
+from credibn import Dataset, exact_posterior, learn, read_data, score_parent_sets
 from credibn.effects.adjusting import Adjustment, StudentT
 from credibn.errors import OptionError
 from credibn.examples import sample_asia
+from credibn.scores.table import parent_positions
 from profiles import examples
 
 CLOSE = 1e-10
@@ -277,3 +281,45 @@ def test_a_constant_cause_is_refused():
     )
     with pytest.raises(OptionError, match="'a' is constant, so the table says nothing of its effects"):
         learn(data).effects(data, cause="a", outcome="b")
+
+
+# Over all networks
+
+
+@given(seed=st.integers(0, 10**6))
+@examples(6)
+def test_effects_over_all_networks_are_those_of_every_dag(seed):
+    table = random_categories(seed, 40)
+    posterior = exact_posterior(table)
+    x, y = np.random.default_rng(seed).choice(4, 2, replace=False).tolist()
+    scores = [
+        {
+            tuple(parents): score
+            for score, parents in zip(table_of.scores, parent_positions(table_of.masks), strict=True)
+        }
+        for table_of in map(partial(candidates_of, score_parent_sets(table, epsilon=1e3)), range(4))
+    ]
+    listed = [(math.fsum(scores[v][parents] for v, parents in enumerate(dag)), dag) for dag in oracle.all_dags(4)]
+    top = max(listed)[0]
+    total = math.fsum(math.exp(score - top) for score, _ in listed)
+    expected = Counter()
+    for score, dag in listed:
+        expected[dag[x]] += math.exp(score - top) / total * oracle.has_path(dag, x, y)
+    causes = posterior.causes(x)
+    found = dict(zip(map(tuple, parent_positions(causes.masks)), causes.paths[:, y].tolist(), strict=True))
+    assert found == pytest.approx({parents: expected[parents] for parents in found}, abs=1e-12)
+    effect = posterior.effects(table, cause=x, outcome=y, n_draws=100)
+    assert effect.nil == pytest.approx(1 - math.fsum(expected.values()), abs=1e-12)
+    assert 1 - effect.nil == pytest.approx(posterior.ancestors[x, y], abs=1e-12)
+
+
+def candidates_of(table, v):
+    own = slice(table.offsets[v], table.offsets[v + 1])
+    return SimpleNamespace(scores=table.scores[own].tolist(), masks=table.masks[own])
+
+
+def test_a_set_that_holds_nearly_all_networks_gives_the_effects_of_all():
+    table = random_categories(1)
+    of_set = learn(table, epsilon=60).effects(table, cause="v0", outcome="v2")
+    of_all = exact_posterior(table).effects(table, cause="v0", outcome="v2")
+    assert (of_set.mean, of_set.sd, of_set.nil) == pytest.approx((of_all.mean, of_all.sd, of_all.nil), abs=1e-9)

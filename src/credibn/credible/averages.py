@@ -21,7 +21,7 @@ from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
 from credibn.credible.structures import agreed_edges, one_way_edges
 from credibn.credible.weights import WeightedStructures
-from credibn.posterior.parent_sets import ParentSetProbabilities
+from credibn.posterior.parent_sets import CauseProbabilities, ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
@@ -39,15 +39,6 @@ class _Features(NamedTuple):
     blankets: NDArray[np.float64]
     v_structures: NDArray[np.int64]
     of_v_structures: NDArray[np.float64]
-
-
-class CauseProbabilities(NamedTuple):
-    """How probable each parent set of each node is, alone and together with each descendant."""
-
-    nodes: NDArray[np.int64]
-    masks: NDArray[np.uint64]  # shape (m, ceil(n / 64))
-    probabilities: NDArray[np.float64]
-    paths: NDArray[np.float64]  # shape (m, n): that the node has these parents and reaches another
 
 
 @dataclass(frozen=True, eq=False)

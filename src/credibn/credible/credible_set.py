@@ -472,18 +472,19 @@ class CredibleSet:
         >>> learn(table).effects(table, cause="smoke", outcome="bronc")
         Effect(change of P(bronc = yes) when smoke is set to yes instead of no: +0.1998 [+0, +0.3458], no effect 31.4%)
         """
-        from credibn.effects.averaging import all_effects, effect_of
+        from credibn.effects.averaging import all_effects, effect_of, priors_of, training_table
 
         if (cause is None) is not (outcome is None):
             raise OptionError(
                 "{} is missing; give cause and outcome, or neither for all pairs",
                 Option("outcome" if outcome is None else "cause"),
             )
-        priors = equivalent_sample_size, pseudo_rows
-        table = {"data": data, "allow_other_data": allow_other_data, "read_options": read_options}
+        table = training_table(self, data, allow_other_data, read_options)
+        priors = priors_of(self.score_table.provenance, equivalent_sample_size, pseudo_rows)
+        causes = self.averages(prior).causes
         if cause is None or outcome is None:
-            return all_effects(self, priors, prior, **table)
-        return effect_of(self, cause, outcome, change, state, level, prior, priors, n_draws, seed, **table)
+            return all_effects(causes, table, priors)
+        return effect_of(lambda _: causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
 
     def sample_networks(
         self, n_samples: int, *, weighted: bool = True, prior: Prior = "networks", seed: int = 0

@@ -9,40 +9,38 @@ descend from the cause it is 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
-from credibn.credible import CredibleSet
-from credibn.credible.weights import Prior
 from credibn.data import Dataset
 from credibn.effects.adjusting import Adjustment, EffectPosterior
 from credibn.effects.effect import Effect, Effects, Mixture
 from credibn.errors import OptionError
-from credibn.models.averaging_networks import default_sample_size, training_table
-from credibn.posterior.parent_sets import pair_frame
+from credibn.models.averaging_networks import default_sample_size, training_data, training_table
+from credibn.posterior.parent_sets import CauseProbabilities, pair_frame
 from credibn.scores.constraints import position_of
 from credibn.scores.table import parent_positions
 
+__all__ = ["all_effects", "effect_of", "priors_of", "training_data", "training_table"]
+
 
 def effect_of(
-    found: CredibleSet,
+    causes_of: Callable[[int], CauseProbabilities],
+    data: Dataset,
     cause: str | int,
     outcome: str | int,
     change: tuple[object, object] | None,
     state: object | None,
     level: float,
-    prior: Prior,
-    priors: tuple[float | None, float],
+    priors: tuple[float, float],
     n_draws: int,
     seed: int,
-    **table: Any,
 ) -> Effect:
     """Return the effect of one variable on another: see `CredibleSet.effects`."""
-    data = training_table(found, **table)
-    causes = found.averages(prior).causes
     x, y = position_of(data.names, cause, "cause"), position_of(data.names, outcome, "outcome")
     if x == y:
         raise OptionError(f"cause and outcome are both {data.names[x]!r}; give two variables")
@@ -52,7 +50,7 @@ def effect_of(
     random = np.random.default_rng(whole_number("seed", seed, 0))
     steps = _change(data, x, change)
     target = _state(data, y, state)
-    adjustment = Adjustment(data, x, *_checked(found, *priors))
+    adjustment, causes = Adjustment(data, x, *priors), causes_of(x)
     own = np.flatnonzero((causes.nodes == x) & (causes.paths[:, y] > 0))
     own = own[np.argsort(-causes.paths[own, y], kind="stable")]
     weights = causes.paths[own, y]
@@ -200,15 +198,13 @@ def _parts(mixture: Mixture) -> Any:
     )
 
 
-def all_effects(found: CredibleSet, priors: tuple[float | None, float], prior: Prior, **table: Any) -> Effects:
+def all_effects(causes: CauseProbabilities, data: Dataset, priors: tuple[float, float]) -> Effects:
     """Return how strong the effect of each variable on each other is, on average over networks."""
-    data, (size, kappa) = training_table(found, **table), _checked(found, *priors)
-    causes = found.averages(prior).causes
     n = len(data.names)
     strengths, paths = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(paths, causes.nodes, causes.paths)
     for x in range(n):
-        adjustment = Adjustment(data, x, size, kappa)
+        adjustment = Adjustment(data, x, *priors)
         own = np.flatnonzero(causes.nodes == x)
         for row, parents in zip(own.tolist(), map(tuple, parent_positions(causes.masks[own])), strict=True):
             for y in np.flatnonzero(causes.paths[row]).tolist():
@@ -219,9 +215,9 @@ def all_effects(found: CredibleSet, priors: tuple[float | None, float], prior: P
     return Effects(pair_frame(data.names, strengths), pair_frame(data.names, np.minimum(paths, 1.0)))
 
 
-def _checked(found: CredibleSet, size: float | None, pseudo_rows: float) -> tuple[float, float]:
+def priors_of(provenance: Mapping[str, Any], size: float | None, pseudo_rows: float) -> tuple[float, float]:
     """Return the weights of the priors, in rows."""
-    size = default_sample_size(found) if size is None else size
+    size = default_sample_size(provenance) if size is None else size
     for name, value in (("equivalent_sample_size", size), ("pseudo_rows", pseudo_rows)):
         if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < math.inf:
             raise OptionError.refusing(name, value, "it must be a number above 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,9 @@ def average_models(
     )
     weighted = weigh(found.score_table, found.structures, prior)
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
-    size = default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
+    size = (
+        default_sample_size(found.score_table.provenance) if equivalent_sample_size is None else equivalent_sample_size
+    )
     # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
     used, places = np.unique(
@@ -147,21 +150,36 @@ def _check_limits(share: object, max_classes: object) -> None:
 
 def training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
     """Return the table that a set was learned from, read as it was then unless options say otherwise."""
-    reading = reading_of(found)
+    of_scores = {**found.score_table.provenance, "data_fingerprint": found.provenance.get("data_fingerprint")}
+    return training_data(found.names, of_scores, reading_of(found), data, allow_other_data, read_options)
+
+
+def training_data(
+    names: tuple[str, ...],
+    provenance: Mapping[str, Any],
+    reading: Reading | None,
+    data: Any,
+    allow_other_data: bool,
+    read_options: dict[str, Any],
+) -> Dataset:
+    """Return the table that scores were made from, read as it was then unless options say otherwise.
+
+    `provenance` is that of the scores, `reading` how the table was read, if that is known.
+    """
     if reading is not None and not isinstance(data, Dataset):
         read_options = {**reading.options, **read_options}
-    score = found.score_table.provenance.get("score")
+    score = provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
         read_options = {"columns": columns_taken(str(score)), **read_options}
     dataset = read_data(data, **read_options)
-    if dataset.names != found.names:
-        different = sorted({*dataset.names} ^ {*found.names})
+    if dataset.names != names:
+        different = sorted({*dataset.names} ^ {*names})
         what = f"{different[0]!r} is in one only" if different else "they are in another order"
         raise OptionError(
             f"the variables of the table are not those of the credible set ({what}): give the training table, read "
             "with the options that learn was given"
         )
-    fingerprint = found.provenance.get("data_fingerprint")
+    fingerprint = provenance.get("data_fingerprint")
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
@@ -172,9 +190,8 @@ def training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_o
     return dataset
 
 
-def default_sample_size(found: CredibleSet) -> float:
-    """Return the equivalent sample size of the score that a set was found with; 1 where it has none."""
-    provenance = found.score_table.provenance
+def default_sample_size(provenance: Mapping[str, Any]) -> float:
+    """Return the equivalent sample size of the score that scores were made with; 1 where it has none."""
     size = provenance.get("equivalent_sample_size") if provenance.get("score") == "bdeu" else None
     return float(size) if isinstance(size, int | float) else 1.0
 
