@@ -278,20 +278,12 @@ PUBLIC = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("iris", "wine", "diabetes"),
-        pytest.param(
-            "breast_cancer", marks=pytest.mark.xfail(reason="30 measurements are refused without a limit on parents")
-        ),
-    ],
-)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_tables_give_sensible_networks(name, tmp_path):
     import sklearn.datasets
 
     frame = getattr(sklearn.datasets, f"load_{name}")(as_frame=True).frame
     frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    result = run("learn", tmp_path / f"{name}.csv", *limits(tmp_path / "out"))
+    result = run("learn", tmp_path / f"{name}.csv", "--out", tmp_path / "out")
     assert result.exit_code in FINISHED, result.output
     assert probabilities(tmp_path / "out")[frozenset(PUBLIC[name])] > 0.5
