@@ -1,6 +1,7 @@
 """Text files as other programs write them: line ends, encodings, comments, decimal commas."""
 
 import gzip
+import re
 
 import pytest
 
