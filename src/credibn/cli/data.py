@@ -75,8 +75,10 @@ def _as_advised(data: str, table: TableDescription, score: str) -> tuple[Dataset
 
 
 def _parent_limit(scoring: Mapping[str, Any] | None) -> int | None:
-    """Return the limit on the number of parents that a long prediction names; None where scoring is short."""
-    if scoring is None or (scoring["seconds"] is not None and scoring["seconds"] <= LONG):
+    """Return the limit on parents that a long prediction names; None where scoring is short, or `learn` sets one."""
+    if scoring is None or scoring["default_parents"] is not None:
+        return None
+    if scoring["seconds"] is not None and scoring["seconds"] <= LONG:
         return None
     most: int | None = scoring["feasible_parents"]
     return most

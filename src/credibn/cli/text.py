@@ -275,6 +275,8 @@ def _time_text(scoring: Mapping[str, Any]) -> str:
     takes = "more memory than there is" if seconds is None else f"about {duration_text(seconds)}"
     if seconds is not None and seconds <= LONG:
         return takes
+    if scoring["default_parents"] is not None:
+        return f"{takes}; 'credibn learn' takes --max-parents {scoring['default_parents']} unless you give another"
     if most is None:
         return f"{takes}; use fewer columns"
     return f"{takes}; try --max-parents {most}, about {duration_text(scoring['feasible_seconds'])}"
