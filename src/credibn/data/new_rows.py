@@ -163,6 +163,8 @@ def _fetch(source: Source, columns: Sequence[str]) -> pa.Table:
 
 def _without_unit(values: Any, unit: str, text_options: Mapping[str, Any]) -> Any:
     """Return the texts of numbers without their unit, and with the separators of Python."""
+    import pyarrow.compute as pc
+
     texts = pc.utf8_trim(pc.replace_substring(values, unit, ""), " ")
     if text_options.get("thousands"):
         texts = pc.replace_substring(texts, text_options["thousands"], "")
