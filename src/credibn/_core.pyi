@@ -108,6 +108,13 @@ def average_ancestors(
     weights: NDArray[np.float64],
     are_classes: bool,
 ) -> NDArray[np.float64]: ...
+def average_causes(
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    choices: NDArray[np.uint32],
+    weights: NDArray[np.float64],
+    are_classes: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]: ...
 def sample_members(masks: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]: ...
 def search_subsets(
     offsets: NDArray[np.int64],
@@ -254,7 +261,8 @@ def sum_networks(
     scores: NDArray[np.float64],
     masks: NDArray[np.uint64],
     with_marginals: bool,
+    cause: int | None,
     watch: Watch,
-) -> tuple[float, NDArray[np.float64] | None, NDArray[np.float64] | None] | None: ...
+) -> tuple[float, NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.float64] | None] | None: ...
 def network_sum_rounding(n: int) -> float: ...
 def network_sum_bytes(n: int, with_marginals: bool) -> int: ...
