@@ -120,13 +120,6 @@ void bind_factored(nb::module_& module) {
       .def_prop_ro("limit", [](const Counted& counted) { return require_counted(counted), counted.networks.limit; })
       .def_prop_ro("n_states", [](const Counted& counted) { return counted.networks.n_states(); })
       .def_prop_ro("n_class_states", [](const Counted& counted) { return counted.classes.n_states(); })
-      .def_prop_ro("n_generated", [](const Counted& counted) { return counted.n_states; })
-      .def_prop_ro("order",
-                   [](const Counted& counted) {
-                     std::vector<std::int64_t> order(counted.order.begin(), counted.order.end());
-                     const std::size_t n = order.size();
-                     return to_numpy(std::move(order), {n});
-                   })
       .def("count_up_to", &count_up_to, nb::arg("limit"))
       .def("classes_up_to", &classes_up_to, nb::arg("limit"))
       .def("weigh", &weigh, nb::arg("step"))

@@ -32,8 +32,6 @@ struct Wanted {
 struct Counted {
   Outcome outcome = Outcome::complete;
   Cost bound = -kNever;  // no network costs less
-  std::vector<int> order;
-  std::size_t n_states = 0;  // generated in the last stage that was finished
   Diagram networks, classes;
   std::unique_ptr<PathCounts> counts, class_counts;
 
@@ -69,17 +67,16 @@ class Counting {
     const Allowance allowed{wanted_.max_bytes / 2};
     Cost lowest = *std::max_element(candidates_.lower.begin(), candidates_.lower.end());
     counted.bound = lowest;
-    counted.order = orders.annealed(1, 0.7);
+    const std::vector<int> first = orders.annealed(1, 0.7);
     {
-      Deepening<W> deepening(candidates_, counted.order);
+      Deepening<W> deepening(candidates_, first);
       lowest = deepening.bound();
       if (deepen(deepening, counted, lowest, {allowed.bytes, kFewSteps}, watch)) return;
     }
     for (const std::size_t effort : kOrderEfforts) {  // what an order may cost grows with what it may save
       std::vector<Cost> limits;
       for (const double part : {0.14, 0.24, 0.32, 0.4}) limits.push_back(between(lowest, part));
-      counted.order = orders.search(limits, allowed, effort, watch);
-      Deepening<W> deepening(candidates_, counted.order);
+      Deepening<W> deepening(candidates_, orders.search(limits, allowed, effort, watch));
       const bool is_last = effort == kOrderEfforts.back();
       const Allowance here{allowed.bytes, is_last ? allowed.steps : kStepsPerEffort * effort};
       if (deepen(deepening, counted, lowest, here, watch)) return;
@@ -101,7 +98,6 @@ class Counting {
       Diagram found = deepening.diagram(wanted_.with_classes);
       if (found.empty() || (!counted.networks.empty() && limit < counted.networks.limit)) continue;
       counted.networks = std::move(found);
-      counted.n_states = deepening.n_generated();
       limit_ = std::min(limit_, counted.networks.best() + wanted_.width);
       if (limit >= limit_) {
         if (limit > limit_) counted.networks.lower_limit_to(limit_);

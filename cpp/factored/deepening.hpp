@@ -46,13 +46,12 @@ class Deepening {
 
   // No network costs less.
   Cost bound() const { return tables_[0].bound(0); }
-  std::size_t n_generated() const { return n_generated_; }  // states of the last stage
-  std::size_t n_steps() const { return n_steps_; }          // candidates that it tried
+  std::size_t n_steps() const { return n_steps_; }  // candidates tried in the last stage
 
   // Goes through all layers; false where that takes more than is allowed.
   bool stage(Cost limit, const Allowance& allowed, base::ThrottledWatch& watch) {
     limit_ = limit;
-    n_generated_ = n_steps_ = 0;
+    n_steps_ = 0;
     steps_.assign(n_ + 1, Steps());
     steps_[0].states = {0};
     steps_[0].least_before = {0};
@@ -195,7 +194,6 @@ class Deepening {
         if (in_use > allowed.bytes || next_table.size() >= StateTable::kNone - 1) return false;
       }
     }
-    n_generated_ += next.states.size();
     table_bytes_ += next_table.bytes() - table_bytes_before;
     steps_bytes_ = 0;
     for (const Steps& each : steps_) steps_bytes_ += each.bytes();
@@ -273,7 +271,7 @@ class Deepening {
   std::vector<StateTable> tables_;
   std::vector<Steps> steps_;
   Cost limit_ = 0;
-  std::size_t n_generated_ = 0, n_steps_ = 0, table_bytes_ = 0, steps_bytes_ = 0;
+  std::size_t n_steps_ = 0, table_bytes_ = 0, steps_bytes_ = 0;
   Key part_;
   Relation saved_;
 };

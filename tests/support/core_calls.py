@@ -523,4 +523,61 @@ SEARCH = {
     ),
 }
 
-CALLS: dict[str, Call] = SCORING | SLICED | NETWORKS | SEARCH
+# ----------------------------------------------------------------- counting
+
+
+def counting_arguments() -> Arguments:
+    return {
+        "offsets": OFFSETS.copy(),
+        "costs": COSTS.astype(np.int64),
+        "masks": CANDIDATE_MASKS.copy(),
+        "lowers": np.array([0], dtype=np.int64),
+        "reduced": np.zeros((1, 5), dtype=np.int64),
+        "best": 5,
+        "width": 2,
+        "with_classes": True,
+        "max_bytes": 1 << 24,
+        "watch": None,
+    }
+
+
+def counted() -> _core.CountedNetworks:
+    return _core.count_networks(**counting_arguments())
+
+
+def random_numbers() -> np.ndarray:
+    return np.linspace(0.0, 0.9, 2 * (N + 2)).reshape(2, N + 2)
+
+
+COUNTING = {
+    "count_networks": Call(
+        _core.count_networks,
+        counting_arguments,
+        {
+            "offsets": [changed(OFFSETS, 0, 1), changed(OFFSETS, 1, 0)],
+            "costs": [changed(COSTS.astype(np.int64), 0, value) for value in (-1, 1 << 57)],
+            "masks": [changed(CANDIDATE_MASKS, (0, 0), value) for value in (1, 8)],
+            "lowers": [np.array([1 << 60])],
+            "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
+            "best": [1 << 60, -(1 << 60)],
+            "width": [-1, 1 << 60],
+        },
+    ),
+    "CountedNetworks": Call(counted, dict),
+    "CountedNetworks.count_up_to": Call(lambda limit: counted().count_up_to(limit), lambda: {"limit": 100}),
+    "CountedNetworks.classes_up_to": Call(lambda limit: counted().classes_up_to(limit), lambda: {"limit": 100}),
+    "CountedNetworks.weigh": Call(
+        lambda step: counted().weigh(step), lambda: {"step": 0.5}, {"step": [-1.0, math.nan, math.inf]}
+    ),
+    "CountedNetworks.sample": Call(
+        lambda random, step: counted().sample(random, step),
+        lambda: {"random": random_numbers(), "step": 0.5},
+        {"random": [changed(random_numbers(), (0, 0), value) for value in (-0.1, 1.0, math.nan)], "step": [-1.0]},
+        frozenset({("random", 0)}),
+    ),
+} | {
+    f"CountedNetworks.{name}": Call(lambda name=name: getattr(counted(), name), dict)
+    for name in ("outcome", "is_empty", "bound", "best", "limit", "n_states", "n_class_states")
+}
+
+CALLS: dict[str, Call] = SCORING | SLICED | NETWORKS | SEARCH | COUNTING
