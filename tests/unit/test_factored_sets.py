@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -128,6 +129,15 @@ def test_stopped_at_once_the_best_network_known_is_returned(table):
     assert not found.complete
     assert found.n_networks == 1
     assert found.unexplored_bound < math.inf
+
+
+def test_a_list_that_did_not_fit_names_this_engine(table):
+    complete = learn(table, bayes_factor=20, posterior_share=False)
+    part = replace(
+        complete, complete=False, stopped_because="memory_limit", unexplored_bound=complete.optimal_score - 1
+    )
+    assert "a larger memory_limit, or count them all with engine='factored'" in part.summary()
+    assert "factored" not in replace(part, n_requested=5).summary()
 
 
 def test_the_command_writes_what_there_is(tmp_path, table):

@@ -218,7 +218,8 @@ class CredibleSet:
 
     def _how_to_find_more(self) -> Phrase:
         """Name the option that makes the set larger."""
-        if self.stopped_because in ("time_limit", "memory_limit") and self.structures.is_listed:
+        is_too_long_a_list = self.structures.is_listed and self.is_optimum_proven and self.n_requested is None
+        if self.stopped_because in ("time_limit", "memory_limit") and is_too_long_a_list:
             return Phrase(
                 "a larger {}, or count them all with {}", Option(self.stopped_because), Option("engine", "factored")
             )
