@@ -205,6 +205,7 @@ class ScoreOptions(_Group):
     tiers : sequence of groups of names, optional
         Edges may not point from a later tier to an earlier one.
     max_parents : int or mapping of name to int, optional
+        The largest number of parents, of all variables or of some; in a mapping, the entry "" is for all others.
     prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
         Log prior of a structure, added to its score.
     """

@@ -524,8 +524,8 @@ def test_sources_refused(engine, tied):
     for source, options, message in [
         (None, {}, "neither was"),
         (table, {"scores": table}, "give one of them"),
-        (table, {"max_parents": 2}, "max_parents cannot change scores that are finished"),
-        (table, {"score": "bdeu", "missing": "drop"}, "score, missing cannot change scores"),
+        (table, {"max_parents": 2}, "max_parents cannot change given scores"),
+        (table, {"score": "bdeu", "missing": "drop"}, "score, missing cannot change given scores"),
         (None, {"scores": 3}, "scores is 3"),
     ]:
         with pytest.raises(OptionError, match=message):

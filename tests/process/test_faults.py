@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import worker_tasks
 from credibn import CredibleSet, CredibnWarning, learn
 from credibn._base import atomic
-from credibn._run import Run
+from credibn._run import Run, Store
 from credibn.cli.app import app
 from credibn.examples import sample_asia
 from credibn.learning.all_credible import find_credible_set
@@ -66,7 +66,7 @@ def asia(tmp_path):
 
 
 def eager(folder, executor=None):
-    held = Run(executor=executor, checkpoint=folder)
+    held = Run(executor=executor, store=Store(folder))
     held.store.seconds_before_writing = 0.0
     return held
 
@@ -123,7 +123,7 @@ def test_what_was_written_before_a_fault_still_serves(tmp_path, faulty):
 def test_what_is_said_of_a_checkpoint_that_fails_at_the_end_is_true(tmp_path, faulty):
     """No run continues then."""
     faulty(errno.ENOSPC, lambda path: True)
-    held = Run(checkpoint=tmp_path / "checkpoint")
+    held = Run(store=Store(tmp_path / "checkpoint"))
     held.store.save("test", "q", "state", {"a": np.arange(3)})
     held.store.seconds_before_writing = 0.0
     with pytest.warns(CredibnWarning) as told:

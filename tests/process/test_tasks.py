@@ -29,7 +29,7 @@ def always(fraction):
 
 def eager(folder, **options):
     """A run that writes everything at once."""
-    run = Run(checkpoint=folder, **options)
+    run = Run(store=Store(folder), **options)
     run.store.seconds_before_writing = 0.0
     return run
 
@@ -194,7 +194,7 @@ def test_an_exception_saves_what_was_done(tmp_path):
 
 
 def test_nothing_is_written_in_the_first_seconds(tmp_path):
-    run = Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
     run.store.save("test", "q", "state", {"x": np.arange(3)})
     assert doubles(run, common=1) == EXPECTED
     assert doubles(run, common=5) == EXPECTED  # known all the same
@@ -327,19 +327,21 @@ def test_files_of_an_interrupted_write_are_swept_and_others_left_alone(tmp_path)
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    run = Run(checkpoint=tmp_path)
-    with pytest.raises(OptionError, match=rf"{tmp_path} is in use by another run.*wait for it to end, or give another"):
-        Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
+    with pytest.raises(
+        OptionError, match=rf"{tmp_path} is in use by another run.*wait for it to finish, or choose another folder"
+    ):
+        Run(store=Store(tmp_path))
     run.store.close()
-    second = Run(checkpoint=tmp_path)
+    second = Run(store=Store(tmp_path))
     second.store.remove()
     Store(tmp_path).remove()
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="cannot hold checkpoints"):
-        Run(checkpoint=tmp_path / "file")
+    with pytest.raises(OptionError, match=r"cannot be written .*choose another folder"):
+        Run(store=Store(tmp_path / "file"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -351,8 +353,8 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(worker_tasks.__file__).parent)!r})
 import worker_tasks
-from credibn._run import Run
-run = Run(checkpoint=Path({str(saved)!r}))
+from credibn._run import Run, Store
+run = Run(store=Store({str(saved)!r}))
 n = 0
 for index, arrays in run.do("test", "q", worker_tasks.count_calls, {str(calls)!r}, {TASKS!r}, lambda fraction: True):
     n += 1
@@ -631,7 +633,7 @@ def test_weights_are_split_evenly(weights, n_tasks):
 
 def test_a_forked_process_does_not_hold_the_folder(tmp_path):
     """Workers of a pool outlive a process that is killed, and must not block others."""
-    run = Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, by later Pythons

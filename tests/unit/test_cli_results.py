@@ -523,7 +523,7 @@ def test_demo_in_json(tmp_path):
         ("convert {}/clinic.bif {}", r"is a folder; give the name of a file in it"),
         ("convert x.dot x.bif", r"x.dot is a drawing"),
         ("convert {}/broken.bif x.xdsl", r"broken.bif, line 3"),
-        ("posterior", r"give either DATA or --scores FILE"),
+        ("posterior", r"give either DATA or --scores; neither was given"),
         ("posterior {}/clinic.csv --memory-limit 0", r"--memory-limit is '0'; give an amount"),
     ],
 )

@@ -68,6 +68,7 @@ def test_limits():
     assert resolve_constraints(NAMES, max_parents=2).max_parents == (2, 2, 2, 2)
     assert resolve_constraints(NAMES, max_parents=np.int64(99)).max_parents == (3, 3, 3, 3)
     assert resolve_constraints(NAMES, max_parents={"wet": 1, 0: 0}).max_parents == (0, 3, 1, 3)
+    assert resolve_constraints(NAMES, max_parents={"wet": 3, "": 1, "rain": 0}).max_parents == (0, 1, 3, 1)
     assert resolve_constraints(NAMES, max_parents=0).describe() == {"max_parents": 0}
     assert resolve_constraints(NAMES, max_parents={"wet": 1}).describe() == {"max_parents": {"wet": 1}}
 

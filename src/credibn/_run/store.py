@@ -21,7 +21,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from credibn._base.atomic import replacing, why_unwritable
+from credibn._base.atomic import replacing, unwritable, why_unwritable
 from credibn.errors import CredibnError, CredibnWarning, OptionError
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -44,7 +44,8 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.seconds_before_writing = _seconds_before_writing()
-        self.seconds_per_row = 0.0  # what the owner needs for each row found, within the time limit
+        if not isinstance(folder, str | os.PathLike):
+            raise OptionError.refusing("checkpoint", folder, "give the path of a folder")
         self.path = Path(folder)
         self._lock = _hold(self.path)
         self._release = weakref.finalize(self, self._lock.release)
@@ -106,13 +107,6 @@ class Store:
         if results.by_task:
             self._done.append(results)
         self._write_if_due()
-
-    def settle(self, reason: str | None) -> None:
-        """Remove the checkpoint, unless the same call can resume from it: after a time or memory limit, or Ctrl-C."""
-        if reason in ("time_limit", "memory_limit", "interrupted"):
-            self.close()
-        else:
-            self.remove()
 
     def remove(self) -> None:
         """Remove the checkpoints, and the folder too if it is empty then: the run is over."""
@@ -217,11 +211,11 @@ def _hold(folder: Path) -> FileLock:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=_SECONDS_TO_LOCK)
     except Timeout:
-        raise OptionError(f"{folder} is in use by another run; wait for it to end, or give another folder") from None
-    except OSError as error:
         raise OptionError(
-            f"{folder} cannot hold checkpoints ({error.strerror or error}); check the folder and its permissions"
-        ) from error
+            f"{folder} is in use by another run; wait for it to finish, or choose another folder"
+        ) from None
+    except OSError as error:
+        raise unwritable(folder, error, "choose another folder", OptionError) from error
     return lock
 
 

@@ -166,7 +166,6 @@ def score(
     threads, epsilon = Limits(n_threads=limits.n_threads).threads, resolve_epsilon(gap.bayes_factor, gap.epsilon)
     options = scoring.options()
     dataset = reading.read(data, columns_taken(scoring.score))
-    options = replace(options, max_parents=scoring.parent_limits(dataset.names))
     seconds = {"read": time.perf_counter() - started}
     if estimate:
         print_estimate(estimate_scoring(dataset, **options.as_dict(), epsilon=epsilon, engine=engine), as_json)

@@ -5,22 +5,18 @@ methods turn the words of the shell into the groups of `credibn.options`.
 """
 
 import inspect
-import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
-from credibn._base.text import printable
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.reading import read_table
-from credibn.data.sources import reading_until
-from credibn.errors import Option, OptionError, Phrase
+from credibn.errors import OptionError
 from credibn.options import (
     ColumnType,
     Limits,
@@ -33,7 +29,7 @@ from credibn.options import (
     resolve_bytes,
 )
 from credibn.scores import EdgePenalty, read_tiers
-from credibn.scores.scoring import SCORES, columns_taken, score_for
+from credibn.scores.scoring import SCORES, columns_taken
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
@@ -193,30 +189,16 @@ class ScoreFlags:
     edge_penalty: Annotated[float | None, _score(metavar="X", help="Prior: each edge costs this many nats.")] = None
 
     def options(self) -> ScoreOptions:
-        """Return the options of the library, as far as they need no table; reads the file of tiers."""
+        """Return the options of the library; reads the file of tiers."""
         return ScoreOptions(
             score=self.score,
             equivalent_sample_size=self.equivalent_sample_size,
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=None if self.tiers is None else read_tiers(self.tiers),
+            max_parents=_parent_limits(self.max_parents or []),
             prior=None if self.edge_penalty is None else EdgePenalty(self.edge_penalty),
         )
-
-    def parent_limits(self, names: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the limits of ``--max-parents``: a number alone is for all variables that are not named."""
-        if not self.max_parents:
-            return None
-        limits: dict[str, int] = {}
-        for name, _, number in (spec.rpartition("=") for spec in self.max_parents):
-            if name in limits:
-                raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
-            if not number.isdecimal() or len(number) > _COUNT_DIGITS:
-                raise OptionError(f"--max-parents has {number!r:.60}; give a whole number, or NAME=K for one variable")
-            limits[name] = int(number)
-        if "" in limits:
-            limits = dict.fromkeys(names, limits.pop("")) | limits
-        return limits
 
 
 @dataclass(frozen=True)
@@ -229,25 +211,6 @@ class SourceFlags:
     scores: Annotated[
         Path | None, _data(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
     ] = None
-
-    def read(
-        self, reading: ReadFlags, scoring: ScoreFlags, seconds: float | None = None
-    ) -> tuple[Dataset | None, ScoreOptions]:
-        """Read the table, in at most `seconds`, and return it with the way it is scored; no table beside scores."""
-        if (self.data is None) is (self.scores is None):
-            given = "neither" if self.data is None else "both"
-            raise OptionError(f"give either DATA or --scores FILE; {given} was given")
-        if self.data is None:
-            changed = [Option(name) for name in (*_given(scoring), *_given(reading))]
-            if changed:
-                listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
-                raise OptionError("{} cannot change the finished scores of {}; leave it out", listed, Option("scores"))
-            return None, ScoreOptions()
-        options, columns = scoring.options(), columns_taken(scoring.score)
-        with nullcontext() if seconds is None else reading_until(time.monotonic() + seconds):
-            dataset = reading.read(self.data, columns)
-        typer.echo(printable(f"{dataset.reading}; score {score_for(scoring.score, dataset)}"), err=True)
-        return dataset, replace(options, max_parents=scoring.parent_limits(dataset.names))
 
 
 @dataclass(frozen=True)
@@ -352,14 +315,16 @@ class LimitFlags(ThreadFlags):
         )
 
 
-def time_left(time_limit: float | None, started: float) -> float | None:
-    """Return the rest of ``--time-limit``: the time for reading is part of it."""
-    return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 1e-9)
-
-
-def _given(group: Any) -> list[str]:
-    """Return the options of a group that differ from their default."""
-    return [field.name for field in fields(group) if getattr(group, field.name) != field.default]
+def _parent_limits(specs: list[str]) -> int | dict[str, int] | None:
+    """Return the limits of ``--max-parents``: a number alone is for all variables that are not named."""
+    limits: dict[str, int] = {}
+    for name, _, number in (spec.rpartition("=") for spec in specs):
+        if name in limits:
+            raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
+        if not number.isdecimal() or len(number) > _COUNT_DIGITS:
+            raise OptionError(f"--max-parents is {number!r:.60}; give a whole number, or NAME=K for one variable")
+        limits[name] = int(number)
+    return limits[""] if list(limits) == [""] else limits or None
 
 
 def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[float] | None:

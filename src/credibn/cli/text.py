@@ -60,9 +60,10 @@ def flags_of(context: Any) -> Words:
     flags: dict[str, str] = {}
     for parameter in (parameter for command in commands for parameter in command.params):
         named = [word for word in parameter.opts if word.startswith("-")]
-        if named:
-            flags.setdefault(parameter.name, max(named, key=len))
-    flags["checkpoint"] = "--out"  # holds one
+        flags.setdefault(parameter.name, max(named, key=len) if named else parameter.metavar)
+    flags |= {"checkpoint": "--out", "columns": "--numeric or --categorical"}  # the shell has other words for these
+    if any(parameter.name == "edge_penalty" for parameter in context.command.params):
+        flags["prior"] = "--edge-penalty"
     return partial(flag_text, flags)
 
 

@@ -9,20 +9,10 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
-from credibn._run.progress import watching
 from credibn.credible import CredibleSet
-from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, why_stopped, within_limits
-from credibn.options import (
-    Edges,
-    Limits,
-    Progress,
-    ReadOptions,
-    ScoreOptions,
-    SearchOptions,
-    resolve_ratio,
-    suggesting,
-)
+from credibn.learning.runs import Answer, best_so_far, collect, find, why_stopped, within_limits
+from credibn.learning.start import Learning, started
+from credibn.options import Edges, Progress, resolve_ratio, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.epsilon import epsilon_of_ratio
 from credibn.scores.priors import StructurePrior
@@ -54,7 +44,7 @@ def learn(
     n_threads: int | None = None,
     keep_counts: bool = True,
     executor: Executor | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
@@ -159,30 +149,14 @@ def learn(
     >>> [sorted(network.edges) for network in found.networks()]
     [[('X0', 'X1')], [('X1', 'X0')]]
     """
-    with watching(progress) as progress:
-        return find_credible_set(started(locals()))
-
-
-def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Learning:
-    """Return the call that the arguments of `learn`, or of a search for the k best, describe."""
-    return start(
-        arguments["data"],
-        arguments["scores"],
-        ReadOptions.of(arguments),
-        ScoreOptions.of(arguments),
-        SearchOptions.of(arguments),
-        Limits.of(arguments),
-        k_best=k_best,
-        executor=arguments["executor"],
-        checkpoint=arguments["checkpoint"],
-        progress=arguments["progress"],
-    )
+    with started(locals()) as call:
+        return find_credible_set(call)
 
 
 def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
     limits, gap = call.limits, call.search.gap
-    with call.run.releasing_store(), call.run.handling_interrupts():
+    with call.run.handling_interrupts():
         first = None
         if gap is None:
             assert call.search.ratio is not None

@@ -265,9 +265,13 @@ def _resolve_limits(names: tuple[str, ...], max_parents: Any) -> tuple[int, ...]
     if max_parents is None:
         return tuple(limits)
     if isinstance(max_parents, Mapping):
+        if "" in max_parents:
+            limits = [_limit(max_parents[""], Phrase("{}", option), limits[0])] * len(names)
         for name, limit in max_parents.items():
+            if name == "":
+                continue
             child = position_of(names, name, Phrase("variable in {}", option))
-            limits[child] = _limit(limit, Phrase("{} of {!r}", option, names[child]), limits[child])
+            limits[child] = _limit(limit, Phrase("{} of {!r}", option, names[child]), len(names) - 1)
         return tuple(limits)
     return (_limit(max_parents, Phrase("{}", option), len(names) - 1),) * len(names)
 

@@ -110,6 +110,7 @@ def score_parent_sets(
     tiers : sequence of groups of names, optional
         Edges may not point from a later tier to an earlier one.
     max_parents : int or mapping of name to int, optional
+        The largest number of parents, of all variables or of some; in a mapping, the entry "" is for all others.
     prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
         Log prior of a structure, added to its score.
     engine : {"auto", "table", "descent"}
@@ -296,9 +297,15 @@ def count_allowed_sets(problem: ScoringProblem) -> int:
     return total
 
 
-def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS) -> ScoringProblem:
+def make_problem(
+    data: Any,
+    scoring: ScoreOptions,
+    epsilon: float,
+    reading: ReadOptions = NO_OPTIONS,
+    deadline: float | None = None,
+) -> ScoringProblem:
     """Read the data, and resolve the options of scoring against its columns."""
-    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size))
+    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size), deadline)
     scorer = resolve_score(score_for(scoring.score, dataset), scoring.equivalent_sample_size)
     constraints = resolve_constraints(
         dataset.names,
