@@ -264,7 +264,7 @@ class SearchOptions(_Group):
         else:
             for name in ("bayes_factor", "epsilon"):
                 _refuse_both(Option(name, getattr(self, name)), Option("ratio", self.ratio))
-            resolve_ratio(self.ratio)
+            _factor("ratio", self.ratio)
         check_choice("unit", self.unit, get_args(Unit))
         for name in ("score_equivalent", "posterior_share"):
             value = getattr(self, name)
@@ -421,9 +421,22 @@ def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = N
     return math.log(_factor("bayes_factor", DEFAULT_BAYES_FACTOR if bayes_factor is None else bayes_factor))
 
 
-def resolve_ratio(ratio: float) -> float:
-    """Return the ratio as a number, if it is one that can be used."""
-    return _factor("ratio", ratio)
+def epsilon_of_ratio(ratio: float, optimal_score: float) -> float:
+    """Return (ratio - 1) * OPT, the epsilon of a ratio of costs (Liao et al., equation 1).
+
+    Costs are minus log scores; positive optimal log scores, which densities can have, are refused.
+    """
+    factor = _factor("ratio", ratio)
+    if optimal_score > 0:
+        raise OptionError(
+            "{} was given, but the optimal log score is {:.6g}, above 0, where a ratio of costs has no meaning; give "
+            "{} or {} instead",
+            Option("ratio", ratio),
+            optimal_score,
+            Option("bayes_factor"),
+            Option("epsilon"),
+        )
+    return (factor - 1.0) * -optimal_score + 0.0
 
 
 def resolve_seconds(time_limit: float | None) -> float | None:

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.xdist_group("executors")  # they share pools of process
 def score_on(run, data, *, engine="auto", **options):
     epsilon = resolve_epsilon(epsilon=options.get("epsilon"))
     problem = scoring.make_problem(data, ScoreOptions.of(options), epsilon)
-    return scoring.score_problem(problem, options.get("prior"), scoring.estimate_problem(problem, engine), run)
+    estimate = scoring.estimate_problem(problem, engine)
+    return scoring.table_of(problem, options.get("prior"), estimate, scoring._score(problem, estimate, run))
 
 
 class Clock:

@@ -610,7 +610,7 @@ def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_ar
     words = words.format(hostile).split()
     words += ["--target", HOSTILE[0]] if words[0] == "predict" else []
     assert "\x1b]0;owned\x07a" in succeed(*words)
-    monkeypatch.setattr("credibn.cli.files._is_terminal", lambda: True)
+    monkeypatch.setattr("credibn.cli.files.is_terminal", lambda stream: True)
     shown = succeed(*words)
     assert r"\x1b]0;owned\x07a" in shown
     assert not CONTROLS.findall(shown)

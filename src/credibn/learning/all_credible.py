@@ -10,11 +10,10 @@ from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.runs import Answer, best_so_far, collect, find, why_stopped, within_limits
+from credibn.learning.runs import best_so_far, collect, find, why_stopped, within_limits
 from credibn.learning.start import Learning, started
-from credibn.options import Edges, Progress, resolve_ratio, suggesting
+from credibn.options import Edges, Progress, epsilon_of_ratio, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
-from credibn.scores.epsilon import epsilon_of_ratio
 from credibn.scores.priors import StructurePrior
 
 
@@ -155,13 +154,14 @@ def learn(
 
 def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
-    limits, gap = call.limits, call.search.gap
+    limits, gap, ratio = call.limits, call.search.gap, call.search.ratio
     with call.run.handling_interrupts():
         first = None
-        if gap is None:
-            assert call.search.ratio is not None
-            first = _optimum(call)
-            gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), first.optimal_score)
+        if gap is None:  # a ratio needs the optimum first
+            assert ratio is not None
+            table = call.source.try_table_for(0.0)
+            first = best_so_far(call) if table is None else find(call, table, 0.0, max_classes=1)
+            gap = epsilon_of_ratio(ratio, first.optimal_score)
             if first.found.stopped:
                 return collect(call, first, first.rows, gap, why_stopped(call, first.found), first.bound)
         table = call.source.try_table_for(gap)
@@ -173,9 +173,3 @@ def find_credible_set(call: Learning) -> CredibleSet:
             answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
         rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
         return collect(call, answer, rows, gap, reason, bound)
-
-
-def _optimum(call: Learning) -> Answer:
-    """Return the optimal networks, or the best one known where the run is stopped before."""
-    table = call.source.try_table_for(0.0)
-    return best_so_far(call) if table is None else find(call, table, 0.0, max_classes=1)

@@ -153,14 +153,8 @@ def score_parent_sets(
     with explaining_shortage(), watching(progress) as shown:
         run = Run(shown, n_threads=threads, executor=executor)
         problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
-        return score_problem(problem, prior, estimate_problem(problem, engine), run)
-
-
-def score_problem(
-    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
-) -> ScoreTable:
-    """Return the table of all candidates; `prior` is the one that the problem was made with."""
-    return table_of(problem, prior, estimate, _score(problem, estimate, run))
+        estimate = estimate_problem(problem, engine)
+        return table_of(problem, prior, estimate, _score(problem, estimate, run))
 
 
 def table_of(
