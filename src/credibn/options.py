@@ -142,7 +142,7 @@ class ReadOptions(_Group):
     missing : {"error", "drop", "state"}
         Refuse missing values, drop the rows that have some, or make "missing" a state.
     missing_values : iterable of str, optional
-        Texts that stand for a missing value.
+        Strings that represent a missing value.
     discretise : mapping of str to rule, or a rule, optional
         How to cut numeric columns into intervals.
     max_states : int
@@ -232,7 +232,7 @@ class SearchOptions(_Group):
     Parameters
     ----------
     bayes_factor, epsilon, ratio : float, optional
-        One of them says how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
+        Give one of them: how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
         factor of 20; with a ratio rho >= 1, a network may cost rho times the optimum.
     score_equivalent : bool, optional
         For scores of unknown origin: True asserts that Markov equivalent networks score the same.
@@ -241,7 +241,7 @@ class SearchOptions(_Group):
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
-        Whether to compute which share of the posterior of all networks the set holds; by default where it is predicted
+        Whether to compute the share of the posterior of all networks that the set holds; by default if it is predicted
         to take at most ten seconds.
 
     Examples
@@ -284,11 +284,11 @@ class Limits(_Group):
     Parameters
     ----------
     max_networks : int, optional
-        Keep at most this many networks: whole classes from the best down while they fit.
+        Return at most this many networks: complete classes, best first.
     max_classes : int, optional
-        Keep the best classes, this many and all that tie with the last.
+        Return this many of the best classes, and all that tie with the last.
     time_limit : float, optional
-        Seconds for everything together.
+        Seconds for the whole run.
     memory_limit : int or str, optional
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
@@ -501,7 +501,7 @@ def _factor(option: str, value: object) -> float:
     factor = _number(option, value)
     if not 1 <= factor < math.inf:
         raise OptionError.refusing(
-            option, value, "it must be 1 or more, and finite (1 keeps only the optimal networks)"
+            option, value, "it must be 1 or more, and finite (1 gives only the optimal networks)"
         )
     return factor
 

@@ -254,7 +254,7 @@ def test_a_task_that_kills_every_worker_of_dask_is_explained(dask_client):
     scheduler = dask_client.cluster.scheduler
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
     try:
-        with pytest.raises(WorkerError, match=r"can do no more work \(KilledWorker"):
+        with pytest.raises(WorkerError, match=r"is broken \(KilledWorker"):
             list(Run(executor=dask_client).do("test", "q", die, None, [1], lambda fraction: True))
     finally:
         scheduler.allowed_failures = allowed
@@ -270,7 +270,7 @@ def test_a_killed_worker_of_a_pool_is_explained_and_the_run_can_be_taken_up(kind
     run = Run(executor=executor, store=Store(tmp_path / "kept"))
     run.store.seconds_before_writing = 0.0
     options = {"score": SlowOnce(tmp_path / "pid", 60.0), "max_parents": 2}
-    with pytest.raises(WorkerError, match=r"can do no more work .*: start again to resume"):
+    with pytest.raises(WorkerError, match=r"is broken .*: start again to resume"):
         score_on(run, sample_asia(), **options)
     killer.join()
     executor.shutdown()

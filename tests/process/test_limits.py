@@ -487,7 +487,7 @@ def test_too_much_memory_stops_the_proof_that_a_ratio_needs(monkeypatch, everyth
 def test_too_much_memory_stops_scoring(monkeypatch):
     monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
     values = np.random.default_rng(0).integers(0, 2, (50, 6))
-    with pytest.raises(TooLargeError, match="scoring took most of the memory"):
+    with pytest.raises(TooLargeError, match="scoring used most of the available memory"):
         score_parent_sets(values)
     with pytest.raises(TooLargeError, match="memory"):
         learn(values)
@@ -683,12 +683,12 @@ def test_duckdb_takes_no_more_threads_than_there_is_address_space_for(monkeypatc
 @pytest.mark.parametrize(
     ("error", "what"),
     [
-        (MemoryError("Unable to allocate 8 GiB"), "too little memory for this work (Unable to allocate 8 GiB): "),
+        (MemoryError("Unable to allocate 8 GiB"), "not enough memory for this (Unable to allocate 8 GiB): "),
         (
             ImportError("libX.so.6: failed to map segment from shared object"),
-            "too little memory for this work (libX.so.6: failed to map segment from shared object): ",
+            "not enough memory for this (libX.so.6: failed to map segment from shared object): ",
         ),
-        (RuntimeError("can't start new thread"), "too few threads, for this work (can't start new thread): "),
+        (RuntimeError("can't start new thread"), "or room for threads, for this (can't start new thread): "),
     ],
 )
 def test_a_failure_to_get_memory_or_threads_names_the_limit(error, what, monkeypatch):
@@ -713,7 +713,7 @@ def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
         read_data(np.zeros((3, 2), dtype=int))
     monkeypatch.undo()
     monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
-    with pytest.raises(TooLargeError, match=r"10.0 MiB are left, and 64.0 MiB are needed"):
+    with pytest.raises(TooLargeError, match=r"10.0 MiB is available, but 64.0 MiB is needed"):
         read_data(np.zeros((3, 2), dtype=int))
 
 
@@ -721,6 +721,6 @@ def test_a_report_for_which_there_is_too_little_memory_is_an_error_of_ours(monke
     """The libraries for figures would end the process."""
     found = learn(np.random.default_rng(2).integers(0, 2, (50, 4)))
     monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
-    with pytest.raises(TooLargeError, match=r"work \(10.0 MiB are left, and 64.0 MiB are needed\): the "):
+    with pytest.raises(TooLargeError, match=r"for this \(10.0 MiB is available, but 64.0 MiB is needed\): the "):
         write_learning_page(found, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())

@@ -301,7 +301,7 @@ class Run:
         OutOfTime
             When the time limit passed in a worker, likewise.
         WorkerError
-            When the executor has lost a worker and does not try again by itself, or returns anything but the result of
+            If the executor has lost a worker and does not retry, or returns anything but the result of
             the task.
         Exception
             What a task raised, as it is.
@@ -359,13 +359,13 @@ class Run:
 
     def _lost(self, error: BaseException) -> WorkerError:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        fate = "is lost"
+        fate = "are lost"
         if self.store is not None and self.store.is_writable:
-            fate = f"is in the checkpoint {self.store.path}: start again to resume"
+            fate = f"are saved in {self.store.path}: start again to resume"
         return WorkerError(
-            f"the executor {type(self.executor).__name__} can do no more work ({reason}). Workers die when they are "
+            f"the executor {type(self.executor).__name__} is broken ({reason}). Workers die when they are "
             "killed, run out of memory, or cannot import what they are sent (your own classes must be in a module, and "
-            f"a script needs 'if __name__ == \"__main__\":'). What was done so far {fate}"
+            f"a script needs 'if __name__ == \"__main__\":'). Finished tasks {fate}"
         )
 
 
@@ -374,8 +374,8 @@ def _checked(executor: Any) -> Any:
         executor = executor.get_executor()  # a Dask client
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise OptionError(
-            f"executor is {shown(executor)}; give an object with a method submit, such as a ProcessPoolExecutor or the "
-            "answer of Dask's Client.get_executor()"
+            f"executor is {shown(executor)}; give an object with a submit method, such as a ProcessPoolExecutor or "
+            "Dask's Client.get_executor()"
         )
     return executor
 

@@ -120,7 +120,7 @@ class Store:
             self.close()
         except OSError as error:
             self._release()
-            _warn(f"{self.path} cannot be removed ({why_unwritable(error)}); remove it yourself")
+            _warn(f"{self.path} could not be removed ({why_unwritable(error)}); please remove it")
 
     def close(self) -> None:
         """Write what is finished and let go of the folder; remove it only if it is empty."""
@@ -156,11 +156,11 @@ class Store:
                     self._write_file(f"{results.stage}-task-{min(results.by_task)}", results.digest, results.by_task)
         except (OSError, CredibnError, MemoryError) as error:
             self._has_failed = True
-            reason = why_unwritable(error) or "too little memory"
+            reason = why_unwritable(error) or "not enough memory"
             _warn(
-                f"the checkpoint in {self.path} cannot be written ({reason}). The result does not need it, but a run "
-                "that resumes starts from what was written before. To have a checkpoint, start again with a folder "
-                "that can be written"
+                f"no checkpoint can be written to {self.path} ({reason}). The result does not need it; a run that "
+                "resumes starts from the last checkpoint written. To get checkpoints, start again with a writable "
+                "folder"
             )
         self._states.clear()
         self._done.clear()
@@ -226,7 +226,7 @@ def _pack(arrays: Mapping[int, Arrays]) -> memoryview:
         named[f"{index}:"] = np.zeros(0)  # also a task without arrays is done
         named |= {f"{index}:{name}": np.asarray(array) for name, array in given.items()}
     if any(array.dtype.hasobject for array in named.values()):
-        raise TypeError("an array holds Python objects; a task returns numbers only")
+        raise TypeError("a task returned an array of Python objects; it must return numbers")
     buffer = io.BytesIO()
     np.savez(buffer, **named)  # type: ignore[arg-type]
     return buffer.getbuffer()

@@ -69,7 +69,9 @@ def convert(
             f"other. {_REMEDIES[given, wanted]}"
         )
     if given == "drawing":
-        raise OptionError(f"{source} is a drawing, which is written and never read; give a score file or a network")
+        raise OptionError(
+            f"{source} is a drawing, which credibn writes but cannot read; give a score file or a network"
+        )
     if given == "network":
         facts, sentence = _convert_network(source, destination, wanted)
     else:

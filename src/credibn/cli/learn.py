@@ -68,7 +68,12 @@ class _OutputFlags:
 class _BestFlags:
     """Which networks are the best."""
 
-    k: Annotated[int, typer.Option("-k", metavar="K", help="How many.", rich_help_panel="Search")] = 100
+    k: Annotated[
+        int,
+        typer.Option(
+            "-k", metavar="K", help="Number of networks (with --classes, of classes).", rich_help_panel="Search"
+        ),
+    ] = 100
     classes: Annotated[
         bool, typer.Option("--classes", help="The k best classes instead of networks.", rich_help_panel="Search")
     ] = False

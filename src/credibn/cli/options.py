@@ -43,12 +43,12 @@ DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several.")
 ]
 MissingOption = Annotated[Missing, _data(help="What to do with missing values.")]
-MaxStatesOption = Annotated[int, _data(metavar="K", help="Refuse columns with more categories.")]
+MaxStatesOption = Annotated[int, _data(metavar="K", help="Reject columns with more categories.")]
 ResultArgument = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
 ]
 PriorOption = Annotated[
-    PriorName, typer.Option(help="What is equally probable beforehand: every network, or every class.")
+    PriorName, typer.Option(help="What is equally probable a priori: every network, or every class.")
 ]
 TableOutOption = Annotated[
     Path | None,
@@ -92,13 +92,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 class TableFlags:
     """How a table of categories is read."""
 
-    weights: Annotated[str | None, _data(metavar="COL", help="Column that holds counts of rows.")] = None
+    weights: Annotated[
+        str | None, _data(metavar="COL", help="Column with the number of rows that each row stands for.")
+    ] = None
     missing: MissingOption = "error"
     discretise: Annotated[
         list[str] | None,
         _data(
             metavar="[COL=]RULE",
-            help="Cut numbers into bins: equal_width:3, equal_frequency:4, mean, median, or points such as 18,65. "
+            help="Put numbers into bins: equal_width:3, equal_frequency:4, mean, median, or edges such as 18,65. "
             "COL=RULE may be repeated; RULE alone is for all columns of fractional numbers.",
         ),
     ] = None
@@ -172,7 +174,7 @@ class ScoreFlags:
     ] = None
     max_parents: Annotated[
         list[str] | None,
-        _score(metavar="[NAME=]K", help="Most parents of every variable, or of NAME; may be repeated."),
+        _score(metavar="[NAME=]K", help="Largest number of parents, of all variables or of NAME; may be repeated."),
     ] = None
     forbidden_edges: Annotated[
         list[str] | None,
@@ -184,7 +186,7 @@ class ScoreFlags:
     ] = None
     tiers: Annotated[
         Path | None,
-        _score(metavar="FILE", help="One tier a line, names separated by commas; no edge points to an earlier line."),
+        _score(metavar="FILE", help="One tier per line, names separated by commas; no edge points to an earlier tier."),
     ] = None
     edge_penalty: Annotated[float | None, _score(metavar="X", help="Prior: each edge costs this many nats.")] = None
 
@@ -240,7 +242,9 @@ class SearchFlags:
 
     unit: Annotated[
         Unit,
-        _search(metavar="WHAT", help="auto, classes or networks: search by class, where possible, or one by one."),
+        _search(
+            metavar="WHAT", help="auto, classes or networks: search by class if possible, or list networks one by one."
+        ),
     ] = "auto"
     score_equivalent: Annotated[
         bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
@@ -250,8 +254,8 @@ class SearchFlags:
         bool | None,
         _search(
             "--posterior-share/--no-posterior-share",
-            help="Compute which share of the posterior of all networks these hold, and each edge over all networks; by "
-            "default where it is predicted to take at most ten seconds.",
+            help="Compute the share of the posterior of all networks that these hold, and each edge over all networks; "
+            "by default if it is predicted to take at most ten seconds.",
         ),
     ] = None
 
@@ -284,7 +288,7 @@ class ThreadFlags:
     """How many threads work."""
 
     n_threads: Annotated[
-        int | None, _limit("--threads", metavar="T", help="Number of threads; all cores by default.")
+        int | None, _limit("--threads", metavar="T", help="Number of threads; by default one for each core.")
     ] = None
 
 
@@ -292,7 +296,7 @@ class ThreadFlags:
 class LimitFlags(ThreadFlags):
     """What a run may take."""
 
-    time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for everything together.")] = None
+    time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for the whole run.")] = None
     memory_limit: Annotated[
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
@@ -334,7 +338,9 @@ def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[fl
         name, equals, rule = spec.rpartition("=")
         if not equals:
             if len(specs) > 1:
-                raise OptionError(f"--discretise {spec} is for all columns and stands beside others; give COL=RULE")
+                raise OptionError(
+                    f"--discretise {spec} applies to all columns, but other rules were given too; give COL=RULE"
+                )
             return _cut_rule(spec)
         if name in rules:
             raise OptionError(f"--discretise names {name!r} twice; give one rule for it")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not w
     from pandas import DataFrame
 
 _PAIRS_SHOWN = 30
-_Total = Annotated[bool, output("--total", help="Only the sum, no probabilities: a third of the work.")]
+_Total = Annotated[bool, output("--total", help="Only the sum, without probabilities: a third of the work.")]
 
 
 @grouped
@@ -31,7 +31,7 @@ def posterior(
     total: _Total = False,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Average over all networks, exactly, for up to 24 variables: the log mass, and each edge."""
+    """Compute exact averages over all networks, for up to 24 variables: the log mass and every edge."""
     started = start_time()
     with start(
         source.data,

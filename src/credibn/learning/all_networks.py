@@ -60,17 +60,17 @@ def exact_posterior(
     Parameters
     ----------
     data, scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
-        As for `learn`. Data are scored for an epsilon so large that what pruning leaves out
-        is below rounding; scores that are given may have been pruned for less, see `Posterior.log_mass_bound`.
+        As for `learn`. Data are scored for an epsilon so large that the pruned sets are below rounding; given
+        scores may have been pruned for a smaller one, see `Posterior.log_mass_bound`.
     marginals : bool
-        Whether the probabilities of parent sets, edges and paths are wanted besides the sum: about three times the
-        work.
+        Whether to compute the probabilities of parent sets, edges and paths as well as the sum, for about three times
+        the work.
     time_limit : float, optional
-        Seconds for everything together.
+        Seconds for the whole run.
     memory_limit : int or str, optional
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
-        For scoring; the sum takes one.
+        For scoring; the sum uses one thread.
     executor : concurrent.futures.Executor, optional
         For scoring, as for `learn`.
     progress : callable or bool, optional
@@ -90,7 +90,7 @@ def exact_posterior(
     ------
     DataError, OptionError, FileFormatError, TooLargeError
     TimeLimitError
-        When the time limit was reached: a partial sum means nothing.
+        If the time limit is reached: a partial sum is useless.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False.
 

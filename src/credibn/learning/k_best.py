@@ -24,7 +24,7 @@ _suggesting = partial(
     suggesting,
     instead=dict.fromkeys(
         ("bayes_factor", "epsilon", "ratio", "max_networks", "max_classes"),
-        "it finds the k best; give k only, or use learn",
+        "it finds the k best; give only k, or use learn",
     ),
 )
 
@@ -73,8 +73,8 @@ def k_best_networks(
     ----------
     data : as for `learn`
     k : int
-        How many networks; fewer are returned only where there are no more. Which of those that tie with the last are
-        taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are.
+        Number of networks; fewer are returned only if there are no more. Ties with the last are broken by their parent
+        sets; `CredibleSet.n_tied_at_boundary` counts those left out.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress

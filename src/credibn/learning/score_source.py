@@ -140,8 +140,8 @@ class _FromTable:
         self.largest_epsilon = math.inf if table.epsilon is None else table.epsilon
         if table.epsilon is None:
             warnings.warn(
-                "these scores do not say for which epsilon they were pruned: the result is complete only relative to "
-                "the parent sets that are listed",
+                "these scores do not say for which epsilon they were pruned: the result is complete only among "
+                "networks made of the parent sets listed",
                 CredibnWarning,
                 stacklevel=4,
             )

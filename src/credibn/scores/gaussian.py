@@ -215,7 +215,7 @@ class BGe:
             raise OptionError(f"alpha_mu is {self.alpha_mu!r}; it must be a positive number, such as 1")
         if self.alpha_w is not None and not (math.isfinite(self.alpha_w) and self.alpha_w > 2):
             raise OptionError(
-                f"alpha_w is {self.alpha_w!r}; it must exceed the number of columns + 1: leave it out for the default"
+                f"alpha_w is {self.alpha_w!r}; it must exceed the number of columns + 1: omit it to use the default"
             )
 
     def settings(self) -> dict[str, object]:
@@ -265,7 +265,7 @@ class BGe:
         if not alpha_w > n + 1:
             raise OptionError(
                 f"alpha_w is {alpha_w!r} and the data have {n} columns; alpha_w must exceed {n + 1} "
-                "for the prior to be proper: leave it out for the default"
+                "for the prior to be proper: omit it to use the default"
             )
         return alpha_w
 

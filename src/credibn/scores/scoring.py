@@ -118,7 +118,7 @@ def score_parent_sets(
     n_threads : int, optional
         All cores by default. The result has the same bytes for any number.
     executor : concurrent.futures.Executor, optional
-        Does the tasks of scoring, on other processes or machines: a ProcessPoolExecutor, Dask's
+        Runs the tasks of scoring in other processes or on other machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable or bool, optional
         By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
@@ -137,7 +137,7 @@ def score_parent_sets(
     ------
     DataError, OptionError, TooLargeError
     WorkerError
-        When the executor has lost a worker and does not try again by itself.
+        If the executor has lost a worker and does not retry.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False: a partial list of candidates would not be exact.
 
@@ -375,7 +375,8 @@ def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEs
         )
     if problem.data.n_rows >= 1 << 32:
         raise TooLargeError(
-            f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: sample"
+            f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: draw a "
+            "sample"
         )
     limits, tolerance = _plan(problem)
     largest = max(limits, default=0)
@@ -415,7 +416,7 @@ def _refuse_infinite(problem: ScoringProblem, error: ValueError) -> NoReturn:
     if isinstance(error, CredibnError) or not isinstance(problem.score, DiscreteScore):
         raise error
     raise TooLargeError(
-        "these scores cannot be computed ({}); require fewer parents, set {}, or use smaller terms of the prior",
+        "these scores cannot be computed ({}); require fewer parents, set {}, or use a prior with smaller terms",
         error,
         Option("max_parents"),
     ) from error
@@ -502,7 +503,7 @@ def stopped_while_scoring(run: Run) -> BaseException:
     if run.reason == "memory_limit":
         fix = limit_and_fix() if run.max_bytes is None else Phrase("raise {}", Option("memory_limit"))
         return TooLargeError(
-            "scoring took most of the memory that it may: {}, or lower {} or {}, or set {}",
+            "scoring used most of the available memory: {}, or lower {} or {}, or set {}",
             fix,
             *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )
