@@ -519,7 +519,7 @@ def _check_text_options(options: ReadOptions) -> None:
     for name in ("decimal", "thousands", "comment"):
         value = getattr(options, name)
         if value is not None and (not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in '+-"\n'):
-            raise OptionError.refusing(name, value, "give one character that is no letter, digit, sign or quote")
+            raise OptionError.refusing(name, value, "give one character that is not a letter, digit, sign or quote")
     if options.decimal is not None and options.decimal == options.thousands:
         raise OptionError("{} and {} are the same: give two characters", Option("decimal"), Option("thousands"))
     if options.encoding is not None:

@@ -71,7 +71,7 @@ class Run:
         self.executor = _checked(executor)
         self.store, self.can_resume = store, True
         self.deadline = None if time_limit is None else (clock() if began is None else began) + time_limit
-        self._for_files, self._per_row = 0.0, 0.0
+        self._last_write, self._per_row = self.deadline, 0.0
         self._progress = progress
         self._count: Callable[[], Tally] | None = None
         self._tell: Callable[[Tally], None] | None = getattr(progress, "tally", None)
@@ -98,19 +98,23 @@ class Run:
         if self.reason is None:
             self.reason, self._reached_at = reason, self._clock()
 
+    def end_after(self, seconds: float) -> None:
+        """Set a time limit, counted from now."""
+        self.time_limit, self.deadline = seconds, self._clock() + seconds
+
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - self._clock())
 
     def leave_to_write(self, seconds: float, per_row: float) -> None:
         """Let the search end this many seconds before the time limit, and sooner by some for each row found."""
-        self._for_files, self._per_row = seconds, per_row
+        self._per_row = per_row
         if self.deadline is not None:
             self.deadline -= seconds
 
     def seconds_to_write(self) -> float | None:
         """Return the seconds until the time limit, with those left for files; None without a limit."""
-        return None if self.deadline is None else max(0.0, self.deadline + self._for_files - self._clock())
+        return None if self._last_write is None else max(0.0, self._last_write - self._clock())
 
     def expect(self, stage: str, seconds: float) -> None:
         """Tell whoever watches how long a stage should take, if they want to know."""

@@ -51,10 +51,10 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="Score file, network file or RESULT.")],
     destination: Annotated[Path, typer.Argument(metavar="TO", help="File to write.")],
     from_format: Annotated[
-        ScoreFormat | None, typer.Option("--from", help="Format of FROM, a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--from", help="Format of FROM, a score file; by default by its extension.")
     ] = None,
     to_format: Annotated[
-        ScoreFormat | None, typer.Option("--to", help="Format of TO, a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--to", help="Format of TO, a score file; by default by its extension.")
     ] = None,
     as_json: AsJsonOption = False,
 ) -> None:

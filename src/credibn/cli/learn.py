@@ -39,7 +39,6 @@ from credibn.learning.all_credible import find_credible_set
 from credibn.learning.k_best import find_k_best
 from credibn.learning.start import Kind, Learning, start
 from credibn.options import Limits, SearchOptions
-from credibn.report import write_learning_page
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
@@ -199,6 +198,8 @@ def _write_files(
         how_it_went = {**_how_it_went(found, started), "statistics": dict(found.statistics)}
         is_written = _try(lambda: _write_json(out / "run.json", how_it_went)) and is_written
     try:
+        from credibn.report import write_learning_page  # templates and figures: only a page needs them
+
         has_report = _try(lambda: write_learning_page(plain, out / _REPORT, call.source.data, call.seconds_to_write()))
     except KeyboardInterrupt:
         return _Written(is_written, is_interrupted=True)

@@ -96,6 +96,14 @@ class TableFlags:
         str | None, _data(metavar="COL", help="Column with the number of rows that each row stands for.")
     ] = None
     missing: MissingOption = "error"
+    missing_values: Annotated[
+        list[str] | None,
+        _data(
+            "--missing-value",
+            metavar="TEXT",
+            help="Text that stands for a missing value, instead of NA, n/a, NaN, null and ?; may be repeated.",
+        ),
+    ] = None
     discretise: Annotated[
         list[str] | None,
         _data(
@@ -114,7 +122,7 @@ class TableFlags:
     encoding: Annotated[str | None, _data(metavar="NAME", help="Encoding of the file, such as cp1252.")] = None
     decimal: Annotated[str | None, _data(metavar="C", help="Decimal separator of numbers.")] = None
     thousands: Annotated[str | None, _data(metavar="C", help="Thousands separator of numbers.")] = None
-    comment: Annotated[str | None, _data(metavar="C", help="Leave out lines that begin so.")] = None
+    comment: Annotated[str | None, _data(metavar="C", help="Skip lines that start with this.")] = None
 
     def options(self) -> ReadOptions:
         """Return the options of the library."""
@@ -129,6 +137,7 @@ class TableFlags:
             comment=self.comment,
             weights=self.weights,
             missing=self.missing,
+            missing_values=self.missing_values or None,
             discretise=_cut_rules(self.discretise or []),
             max_states=self.max_states,
         )

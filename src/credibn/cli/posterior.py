@@ -42,6 +42,7 @@ def posterior(
         limits.options(),
         progress=True,
         began=started,
+        limits_parents=False,
     ) as call:
         if call.summary is not None:
             typer.echo(printable(call.summary), err=True)

@@ -111,7 +111,7 @@ def exact_posterior(
     2     (X2,)        0.054
     3  (X0, X2)        0.011
     """
-    with started(locals()) as call:
+    with started(locals(), limits_parents=False) as call:
         return sum_over_networks(call.source, marginals, call.run)
 
 

@@ -5,10 +5,11 @@ deadline counts from the beginning.
 """
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from credibn._base.checks import whole_number
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage
 from credibn._run.progress import watching
+from credibn.errors import CredibnWarning, Option, Phrase
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
 from credibn.posterior import estimate_posterior
@@ -31,6 +33,8 @@ _SECONDS_TO_WRITE, _MOST_TO_WRITE = 1.0, 0.2
 """To write the files of a small result, and the largest share of a short limit that is reserved for it."""
 _SECONDS_PER_ROW = 1e-6
 """To write a class to a file, to weigh it and to draw the curve of all: measured with two million of 20 variables."""
+_SECONDS_BY_DEFAULT = 30.0
+"""For a run without any limit, where not all parent sets can be scored: few such searches come to an end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +83,13 @@ def start(
     progress: Progress | bool | None = None,
     began: float | None = None,
     writes_files: bool = False,
+    limits_parents: bool = True,
 ) -> Iterator[Learning]:
     """Read the table or the scores, and yield what the search needs; afterwards the checkpoint is closed or removed.
 
     `k_best` asks for this many networks or classes, however far they reach. The time limit counts from `began`, a time
-    of `time.monotonic`, by default from here; `writes_files` leaves some of it for files.
+    of `time.monotonic`, by default from here; `writes_files` leaves some of it for files. With
+    `limits_parents`, a limit is set where nobody did and all parent sets are too many.
     """
     check_engine_name(search.engine)
     if k_best is not None:
@@ -96,6 +102,8 @@ def start(
         source = open_source(data, scores, reading, scoring, run)
         if search.posterior_share:
             estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
+        if limits_parents and scoring.max_parents is None:
+            scoring, limits = _limited(source, scoring, limits, run)
         # Of a path only the record of reading names the file: a result is the same wherever its table is.
         given = {"data": source.data if isinstance(data, str | PathLike) else data, "scores": scores}
         given |= _echoed(reading, scoring, search, limits, k_best)
@@ -104,7 +112,9 @@ def start(
             yield Learning(run, source, settings, search, limits, k_best)
 
 
-def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> AbstractContextManager[Learning]:
+def started(
+    arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None, limits_parents: bool = True
+) -> AbstractContextManager[Learning]:
     """Start with the arguments of a public function, as `locals` has them."""
     return start(
         arguments["data"],
@@ -117,7 +127,30 @@ def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None
         executor=arguments["executor"],
         checkpoint=arguments.get("checkpoint"),
         progress=arguments["progress"],
+        limits_parents=limits_parents,
     )
+
+
+def _limited(source: ScoreSource, scoring: ScoreOptions, limits: Limits, run: Run) -> tuple[ScoreOptions, Limits]:
+    """Limit the parents, and the time, where nobody did and all parent sets are too many; return the options used."""
+    most = source.limit_parents()
+    if most is None:
+        return scoring, limits
+    used = Phrase("{}", Option("max_parents", most))
+    if run.time_limit is None:
+        run.end_after(_SECONDS_BY_DEFAULT)
+        limits = replace(limits, time_limit=_SECONDS_BY_DEFAULT)
+        used = Phrase("{} and {}", used, Option("time_limit", round(_SECONDS_BY_DEFAULT)))
+    warnings.warn(
+        CredibnWarning(
+            "{} columns have too many parent sets to score them all: this run uses {}; set {} to choose another limit",
+            source.n_searched(),
+            used,
+            Option("max_parents"),
+        ),
+        stacklevel=4,
+    )
+    return replace(scoring, max_parents=most), limits
 
 
 def _echoed(

@@ -140,7 +140,7 @@ def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
         except (gum.GumException, OptionError) as error:
             reason = _one_line(error, written)
             raise OptionError(
-                f"{ending} cannot hold this network ({reason}); rename what it names, or use .bif"
+                f"{ending} cannot hold this network ({reason}); rename the variables or states it mentions, or use .bif"
             ) from error
         if _variables(read_back) != _variables(network):
             raise OptionError(

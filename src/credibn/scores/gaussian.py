@@ -92,7 +92,7 @@ class GaussianBIC:
         refuse_constant(data, sets, moments.log_sd)
         if size > moments.max_set_size:
             raise DataError(
-                f"a set of {size} columns was to be scored on {moments.n_distinct} different rows; a "
+                f"a set of {size} columns cannot be scored on {moments.n_distinct} different rows; a "
                 f"Gaussian score exists for at most {moments.max_set_size} columns here. Allow at most "
                 f"{moments.max_set_size - 1} parents, add rows, or use BGe, whose prior needs no minimum"
             )
