@@ -468,7 +468,7 @@ def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell)
         ),
         (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
         (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
-        (["data", "{asia}", "--categorical", "lung", "--drop", "lung"], "in both columns and --drop"),
+        (["data", "{asia}", "--categorical", "lung", "--drop", "lung"], "in both --categorical lung and --drop"),
         (["learn", "{asia}", "--posterior-share", "--memory-limit", "1B"], "raise --memory-limit or set --max-parents"),
     ],
 )

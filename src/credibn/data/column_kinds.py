@@ -93,6 +93,10 @@ def look_at_columns(connection: Connection, source: Source, variables: Sequence[
 
 def _numbers_in_text(connection: Connection, texts: Sequence[int], forms: dict[int, Form]) -> set[int]:
     """Correct the forms of text columns in which each value is a number; return those with leading zeros."""
+    # Most columns of text fail on their first value: the others are few.
+    firsts = ", ".join(f"TRY_CAST(any_value(c{i}) AS DOUBLE) IS NOT NULL" for i in texts)
+    is_likely = (connection.execute(f"SELECT {firsts} FROM {TABLE}").fetchone() or ()) if texts else ()
+    texts = [i for i, likely in zip(texts, is_likely, strict=True) if likely]
     tests = ", ".join(
         # A missing value gives NULL, which bool_and leaves out; FILTER would copy every column for each one tested.
         f"bool_and(CASE WHEN c{i} IS NULL THEN NULL ELSE TRY_CAST(c{i} AS DOUBLE) IS NOT NULL END), "

@@ -31,8 +31,6 @@ _ENDINGS = "'.csv', '.txt', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.p
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
 _LONGEST_LINE = 2_000_000
 """Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
-_BLANKS = " \t\u00a0"
-"""Around a cell or a name they mean nothing."""
 _LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
 
 
@@ -174,7 +172,7 @@ def _unique(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
 
 def _plain_cell(column: str, given: ReadOptions) -> str:
     """Return the SQL of a cell without spaces around it, and of a number without the separators that are given."""
-    cell = f"nullif(trim({column}, {sql_text(_BLANKS)}), '')"
+    cell = f"nullif(trim({column}), '')"
     form = given_form(given.decimal, given.thousands)
     if form is None or form.is_plain:
         return cell
