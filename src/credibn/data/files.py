@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from credibn.data.number_forms import given_form
 from credibn.data.suggesting import suggestion
@@ -117,6 +116,8 @@ def _file_list(files: list[str]) -> str:
 
 
 def _scan_parquet(files: list[str]) -> FileScan:
+    import pyarrow.parquet as pq
+
     headers = []
     for file in files:
         try:

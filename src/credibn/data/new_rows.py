@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn._base.text import quoted
@@ -164,6 +163,8 @@ def _fetch(source: Source, columns: Sequence[str]) -> pa.Table:
 
 def _without_unit(values: Any, unit: str, text_options: Mapping[str, Any]) -> Any:
     """Return the texts of numbers without their unit, and with the separators of Python."""
+    import pyarrow.compute as pc
+
     texts = pc.utf8_trim(pc.replace_substring(values, unit, ""), " ")
     if text_options.get("thousands"):
         texts = pc.replace_substring(texts, text_options["thousands"], "")
@@ -291,6 +292,8 @@ def _conversion(known: object) -> str:
 
 def _distinct(values: Any, declared: tuple[object, ...] | None) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the distinct values and where each row's stands among them; one after the last where missing."""
+    import pyarrow.compute as pc
+
     coded = pc.dictionary_encode(values)
     distinct = [_plain(value) for value in coded.dictionary.to_pylist()]
     if declared is not None:
