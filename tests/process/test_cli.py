@@ -382,7 +382,7 @@ def test_completion_of_the_options_of_a_command():
             ["score", "{asia}", "--discretise", "x=mean", "--discretise", "x=mean"],
             r"^error: --discretise names 'x' tw",
         ),
-        (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a way to make bins"),
+        (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a rule for bins"),
         (["score", "{asia}", "--weights", "nobody"], r"^error: --weights names 'nobody'"),
         (["score", "{asia}", "-o", "scores.txt"], r"^error: 'scores.txt' ends in '.txt'; .* or --format$"),
         (

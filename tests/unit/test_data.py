@@ -688,7 +688,7 @@ class TestWeights:
 
     def test_must_fit(self):
         table = pa.table({"x": [1] * 1025, "n": [2**53] * 1025})
-        with pytest.raises(DataError, match="more than 64 bits hold"):
+        with pytest.raises(DataError, match="which does not fit in 64 bits"):
             read_data(table, weights="n")
 
     def test_are_not_a_variable(self):
@@ -733,7 +733,7 @@ class TestOptions:
                 "column 'age' is in both columns={'age': 'numeric'} and discretise: keep it in one",
             ),
             ({"weights": "n", "state_names": {"n": [1, 2]}}, "column 'n' is in both weights and state_names"),
-            ({"discretise": {"age": "halves"}}, r"discretise of 'age': 'halves' is not a way to make bins"),
+            ({"discretise": {"age": "halves"}}, r"discretise of 'age': 'halves' is not a rule for bins"),
         ],
     )
     def test_are_checked(self, options, message):
@@ -818,7 +818,7 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "t.json.gz"])
     def test_unknown_endings(self, tmp_path, name):
         (tmp_path / name).write_text("x\n1\n")
-        with pytest.raises(FileFormatError, match=r"has an unknown ending: rename or convert it to one of '.csv'"):
+        with pytest.raises(FileFormatError, match=r"has an unknown extension: rename or convert it to one of '.csv'"):
             read_data(tmp_path / name)
 
     def test_parquet_compressed_as_a_whole(self, tmp_path):

@@ -31,6 +31,7 @@ class ColumnOptions:
     rules: Mapping[str, BinRule]
     max_states: int
     rule_for_floats: BinRule | None = None
+    marks_found: tuple[str, ...] = ()  # texts that mark missing values, or may do so
 
     def names_in_particular(self, name: str) -> bool:
         """Whether an option says what a column is."""
