@@ -727,6 +727,7 @@ TABLES = (
         "A point among numbers marks a missing value; the option is named.",
         partial(_marked, "."),
         as_text,
+        target=None,  # a row may lack one value only where categories and numbers occur together
         joined=(CATEGORIES, NUMBERS),
         kinds=dict.fromkeys(NUMBERS, "numeric"),
         warned=NUMBERS[:1],

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from credibn.data.column_kinds import decide_kinds, find_strays, look_at_columns, strays_in
-from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed
+from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed, missing_marks
 from credibn.data.dataset import Dataset
 from credibn.data.encoding import encode_column, fetch_dataset
 from credibn.data.number_forms import Rewritten, given_form, rewrite_numbers
@@ -172,8 +172,10 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
             notes += number_notes({names[i]: how for i, how in rewritten.items()})
         kinds = decide_kinds(names, contents, options, units)
         if missing.counts and options.missing == "error":
-            has_numbers = any(kinds[i].kind == "numeric" for i in missing.counts)
-            refuse_missing(connection, names, missing, len(variables), has_numbers)
+            strays = strays_in(contents)
+            has_numbers = bool(strays) or any(kinds[i].kind == "numeric" for i in missing.counts)
+            how = missing_marks(options) if strays else Option("missing", "drop")
+            refuse_missing(connection, names, missing, len(variables), has_numbers, how)
         coded = []
         for i in variables:
             column, note = encode_column(

@@ -203,11 +203,16 @@ def columns_to_drop(connection: Connection, missing: MissingValues, n_columns: i
 
 
 def refuse_missing(
-    connection: Connection, names: Sequence[str], missing: MissingValues, n_columns: int, has_numbers: bool
+    connection: Connection,
+    names: Sequence[str],
+    missing: MissingValues,
+    n_columns: int,
+    has_numbers: bool,
+    how_to_drop: Option | Phrase,
 ) -> NoReturn:
     """Say where values are missing and what to do; among numbers "missing" cannot be a state."""
     dropped, n_complete = columns_to_drop(connection, missing, n_columns)
-    fix = Phrase("pass {} to leave out these rows", Option("missing", "drop"))
+    fix = Phrase("pass {} to leave out these rows", how_to_drop)
     if dropped and n_complete:
         fix = Phrase(
             "few rows are complete: pass {} with {}",

@@ -114,7 +114,7 @@ def check_number_of_states(
         return
     fix: Phrase = Phrase("leave the column out with {}", Option("drop", [name]))
     if isinstance(as_numbers, Phrase):
-        fix = Phrase("pass {} to read numbers, {}", as_numbers, fix)
+        fix = Phrase("pass {} to read numbers", as_numbers)
     elif as_numbers is not None:
         bins = Option("discretise", {name: "equal_frequency:4"})
         fix = Phrase("pass {} to read numbers or {} for bins, {}", as_numbers, bins, fix)
