@@ -170,6 +170,8 @@ def test_a_title_above_the_header_is_left_out(above, tmp_path):
         "x,,\na,1,\nb,2,\na,1,\n,,\n",  # names are missing
         "x\na\nb\na\nb\n",
         "x,y\na,1\nb,2\na,1\nb,1\n",
+        "x;y;z\na,b;c,d;e,f\nb,b;c,d;e,f\na,b;d,d;f,f\na,b;c,d;g,f\n",  # commas within fields
+        "x;y\na;1,5\nb;2,5\na;1,5\nb;1,5\n",
     ],
 )
 def test_a_header_in_the_first_line_stays(text, tmp_path):

@@ -24,10 +24,13 @@ from credibn.data.text_files import (
     RecordLines,
     TextFile,
     copy_as_utf8,
-    first_records,
+    delimiter_of_most,
+    first_lines,
+    is_irregular,
     lacks_first_name,
     lines_above,
     look_at,
+    records_in,
 )
 from credibn.errors import DataError, FileFormatError, Option, Phrase
 from credibn.options import ReadOptions
@@ -221,16 +224,20 @@ def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Diale
     kind, compression = _ending(file)
     try:
         look = look_at(file, compression, given.encoding, given.comment)
-        records, ends, delimiter = first_records(look, kind in (".tsv", ".tab"))
-        skipped = lines_above(records, ends)
-        if skipped:
-            look = replace(look, skipped=skipped, needs_copy=True)
+        sample = first_lines(look)
+        delimiter = _delimiter(kind, next((line for line in sample if line.strip()), ""))
+        records, _ = records_in(sample, delimiter)
+        if is_irregular(records):
+            others = delimiter if kind in (".tsv", ".tab") else delimiter_of_most(sample)
+            skipped = lines_above(*records_in(sample, others))
+            if skipped:
+                delimiter, look = others, replace(look, skipped=skipped, needs_copy=True)
         # Escaped, because the buffer reaches beyond the header: DuckDB reports wrong bytes further down.
         with look.open(errors="surrogateescape" if look.encoding == "utf-8-sig" else "replace") as text:
             lines = _HeaderLines(text)
             rows = RecordLines(lines, look)
             first = next(rows, "")
-            delimiter = delimiter if skipped else _delimiter(kind, first)
+            delimiter = delimiter if look.skipped else _delimiter(kind, first)
             header = next(
                 csv.reader(itertools.chain([first] if first else [], rows), delimiter=delimiter, strict=True), []
             )
@@ -239,7 +246,7 @@ def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Diale
         raise FileFormatError(
             f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error
-    if not skipped and lacks_first_name(records):
+    if not look.skipped and lacks_first_name(records):
         header, look = ["", *header], replace(look, needs_copy=True)
     ending = re.search(r"(\r\n|\n|\r)$", lines.last)
     return (

@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,19 +120,26 @@ def _n_fields(line: str) -> int:
     return 1 + max(line.count(delimiter) for delimiter in ",;\t|")
 
 
-def first_records(file: TextFile, tabs_only: bool) -> tuple[list[list[str]], list[int], str]:
-    """Return some records at the beginning of a file, the line that each ends with, and the delimiter of most lines."""
+def first_lines(file: TextFile) -> list[str]:
+    """Return some lines at the beginning of a file, comments as empty lines; none where they are very long."""
     lines, size = list[str](), 0
     with file.open(errors="replace") as text:
         while len(lines) < _LINES_LOOKED_AT and (line := text.readline(_MOST_LOOKED_AT)):
             lines.append(line)
             size += len(line)
             if size > _MOST_LOOKED_AT:
-                return [], [], ","
-    if file.comment is not None:
-        lines = ["\n" if line.startswith(file.comment) else line for line in lines]
+                return []
+    return ["\n" if file.comment is not None and line.startswith(file.comment) else line for line in lines]
+
+
+def delimiter_of_most(lines: Sequence[str]) -> str:
+    """Return what separates the fields of most lines."""
     counts = {mark: sorted(line.count(mark) for line in lines if line.strip()) for mark in ",;\t|"}
-    delimiter = "\t" if tabs_only else max(counts, key=lambda mark: counts[mark][len(counts[mark]) // 2 :][:1])
+    return max(counts, key=lambda mark: counts[mark][len(counts[mark]) // 2 :][:1])
+
+
+def records_in(lines: Sequence[str], delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Return the records of some lines, and the line that each ends with; none where the quotes are wrong."""
     reader = csv.reader(lines, delimiter=delimiter)
     records, ends = list[list[str]](), list[int]()
     try:
@@ -140,8 +147,14 @@ def first_records(file: TextFile, tabs_only: bool) -> tuple[list[list[str]], lis
             records.append([field.strip() for field in record])
             ends.append(reader.line_num)
     except csv.Error:
-        return [], [], delimiter
-    return records, ends, delimiter
+        return [], []
+    return records, ends
+
+
+def is_irregular(records: Sequence[Sequence[str]]) -> bool:
+    """Whether records differ in the number of fields, or the first has one only that is not empty."""
+    sizes = {len(record) for record in records if any(record)}
+    return len(sizes) > 1 or not any(any(record[1:]) for record in records[:1])
 
 
 def lines_above(records: list[list[str]], ends: list[int]) -> int:
@@ -168,7 +181,7 @@ def lines_above(records: list[list[str]], ends: list[int]) -> int:
 def lacks_first_name(records: list[list[str]]) -> bool:
     """Whether the header has a field less than every row: R writes the names of rows without one."""
     sizes = [len(record) for record in records if any(record)]
-    return len(sizes) >= _FEWEST_RECORDS and set(sizes[1:]) == {sizes[0] + 1} and sizes[0] > 0
+    return len(sizes) >= _FEWEST_RECORDS and set(sizes[1:]) == {sizes[0] + 1} and sizes[0] > 1
 
 
 class RecordLines(Iterator[str]):
