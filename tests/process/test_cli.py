@@ -382,7 +382,7 @@ def test_completion_of_the_options_of_a_command():
             ["score", "{asia}", "--discretise", "x=mean", "--discretise", "x=mean"],
             r"^error: --discretise names 'x' tw",
         ),
-        (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a way to make bins"),
+        (["score", "{asia}", "--discretise", "thirds"], r"^error: --discretise: 'thirds' is not a rule for bins"),
         (["score", "{asia}", "--weights", "nobody"], r"^error: --weights names 'nobody'"),
         (["score", "{asia}", "-o", "scores.txt"], r"^error: 'scores.txt' ends in '.txt'; .* or --format$"),
         (
@@ -470,10 +470,7 @@ def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell)
         ),
         (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
         (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
-        (
-            ["data", "{asia}", "--categorical", "lung", "--drop", "lung"],
-            "in both --numeric or --categorical and --drop",
-        ),
+        (["data", "{asia}", "--categorical", "lung", "--drop", "lung"], "in both --categorical lung and --drop"),
         (["learn", "{asia}", "--posterior-share", "--memory-limit", "1B"], "raise --memory-limit or set --max-parents"),
     ],
 )

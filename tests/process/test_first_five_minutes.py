@@ -169,7 +169,7 @@ def assert_predicts(predicted, actual):
     rows = [row for row, value in enumerate(actual) if value not in ("", "NA", "n/a", "-9", ".", "-")]
     assert len(predicted) == len(actual)
     if pd.api.types.is_float_dtype(predicted):
-        numbers = [float(re.sub("[, ](?=[0-9]{3}$)", "", actual[row]).replace(",", ".")) for row in rows]
+        numbers = [float(re.sub("[, ](?=[0-9]{3}$)|[%$]", "", actual[row]).replace(",", ".")) for row in rows]
         assert np.corrcoef(predicted.to_numpy()[rows], numbers)[0, 1] > 0.7
     else:
         states = {"yes": "true", "no": "false"} if predicted.dtype == bool else {}

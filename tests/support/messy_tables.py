@@ -168,6 +168,18 @@ def with_index(path: Path, columns: Columns) -> None:
     pd.DataFrame(columns).to_csv(path)
 
 
+def with_lines(path: Path, columns: Columns, *, above: str = "", below_header: str = "", below: str = "") -> None:
+    """Save with lines above and below the header, and below the rows."""
+    header, rows = text_of(columns).split("\n", 1)
+    path.write_text(f"{above}{header}\n{below_header}{rows}{below}", encoding="utf-8")
+
+
+def with_row_names(path: Path, columns: Columns) -> None:
+    """Save as R's write.table does: rows begin with a name, for which the header has no field."""
+    header, *rows = text_of(columns, quoting=csv.QUOTE_NONNUMERIC).splitlines()
+    path.write_text("\n".join([header, *(f'"{k}",{row}' for k, row in enumerate(rows, 1)), ""]), encoding="utf-8")
+
+
 def as_parquet(path: Path, columns: Columns) -> None:
     """Save with the types that pandas has: categories, booleans, dates and numbers that may be missing."""
     frame = pd.DataFrame(columns).astype({"smoker": "category"})
@@ -247,6 +259,33 @@ def _skewed() -> Columns:
     rare[17] = rare[211] = "rare"
     codes = [f"code {k}" if k < 40 else "none" for k in range(300)]
     return some(*CATEGORIES, diagnosis=rare, finding=codes)
+
+
+def _money() -> Columns:
+    known = patients()
+    return some(*CATEGORIES) | {
+        "share": [f"{value} %" for value in known["age"]],
+        "rate": [f"{value}%" for value in known["pressure"]],
+        "income": [f"${1000 * value:,.2f}" for value in known["age"]],
+    }
+
+
+def _marked(mark: object) -> Columns:
+    """Return numbers of which some are a mark."""
+    random = np.random.default_rng(11)
+    return some(*CATEGORIES) | {
+        name: [mark if random.random() < 0.05 else value for value in patients()[name]] for name in NUMBERS
+    }
+
+
+def _one_hot() -> Columns:
+    region = patients()["region"]
+    hot = {f"region_{name}": [int(one == name) for one in region] for name in ("north", "south", "west")}
+    return some(*CATEGORIES, *NUMBERS, **hot)
+
+
+def _mixed_dates() -> list[str]:
+    return [day.strftime("%d/%m/%Y" if k % 2 else "%Y-%m-%d") for k, day in enumerate(days())]
 
 
 def _lists_of_missing_marks() -> Columns:
@@ -587,6 +626,119 @@ TABLES = (
         as_parquet,
         joined=(CATEGORIES, NUMBERS),
         kinds={"cough": "categorical", "age": "numeric", "pressure": "numeric"},
+    ),
+    MessyTable(
+        "title.csv",
+        "Lines above the header are a title, and an empty line.",
+        patients,
+        partial(as_text, above="Patients of the clinic, spring 2021\n\n"),
+        joined=ALL_EDGES,
+        kinds=ALL_KINDS,
+    ),
+    MessyTable(
+        "title_of_a_spreadsheet.csv",
+        "A spreadsheet fills the line of a title with commas.",
+        patients,
+        partial(as_text, above="Patients 2021,,,,,,\n,,,,,,\n"),
+        joined=ALL_EDGES,
+        kinds=ALL_KINDS,
+    ),
+    MessyTable(
+        "separator_line.csv",
+        "A line for the spreadsheet says what separates fields.",
+        patients,
+        partial(as_text, above="sep=;\n", delimiter=";"),
+        joined=ALL_EDGES,
+    ),
+    MessyTable(
+        "totals.csv",
+        "A row with the totals is no patient.",
+        patients,
+        partial(with_lines, below="Total,,,15238.0,39287.3,,3773.6\n"),
+        target=None,
+        joined=ALL_EDGES,
+    ),
+    MessyTable(
+        "units_below_the_header.csv",
+        "A row with the units of the columns is no patient.",
+        patients,
+        partial(with_lines, below_header=",,,years,mmHg,,points\n"),
+        target=None,
+        joined=ALL_EDGES,
+    ),
+    MessyTable(
+        "percent_and_money.csv",
+        "Percent and currency signs stand beside numbers.",
+        _money,
+        as_text,
+        target="rate",
+        joined=(CATEGORIES, ("share", "rate")),
+        kinds=dict.fromkeys(("share", "rate", "income"), "numeric"),
+    ),
+    MessyTable(
+        "mixed_dates.csv",
+        "Dates in two orders are no categories.",
+        lambda: some(*CATEGORIES, *NUMBERS, visit=_mixed_dates()),
+        as_text,
+        joined=(CATEGORIES, NUMBERS),
+        warned=("visit",),
+    ),
+    MessyTable(
+        "quoted_decimal_commas.csv",
+        "Commas may separate both fields and decimals, if numbers are in quotes.",
+        _decimal_commas,
+        partial(as_text, quoting=csv.QUOTE_ALL),
+        joined=ALL_EDGES,
+        kinds=ALL_KINDS,
+    ),
+    MessyTable(
+        "tabs_and_blanks.txt",
+        "A space and a tab end each field, the last one too.",
+        patients,
+        partial(with_every_line_changed, change=lambda line: line.replace(",", " \t") + " \t"),
+        joined=ALL_EDGES,
+    ),
+    MessyTable(
+        "index_saved_twice.csv",
+        "A table of pandas that was read and saved again has two indices.",
+        lambda: {"Unnamed: 0": range(300), **some(*CATEGORIES, *NUMBERS)},
+        with_index,
+        joined=(CATEGORIES, NUMBERS),
+        warned=("Unnamed: 0",),
+    ),
+    MessyTable(
+        "row_names_of_r.csv",
+        "The header has a field less than the rows.",
+        partial(some, *CATEGORIES, *NUMBERS),
+        with_row_names,
+        joined=(CATEGORIES, NUMBERS),
+        kinds={"age": "numeric", "cough": "categorical"},
+    ),
+    MessyTable(
+        "one_hot.csv",
+        "Columns of which one is 1 depend on each other, and on nothing else.",
+        _one_hot,
+        as_text,
+        joined=(CATEGORIES, NUMBERS, ("region_north", "region_south")),
+        apart=(("region_north", "smoker"),),
+    ),
+    MessyTable(
+        "points_among_numbers.csv",
+        "A point among numbers marks a missing value; the option is named.",
+        partial(_marked, "."),
+        as_text,
+        target=None,  # a row may lack one value only where categories and numbers occur together
+        joined=(CATEGORIES, NUMBERS),
+        kinds=dict.fromkeys(NUMBERS, "numeric"),
+        warned=NUMBERS[:1],
+    ),
+    MessyTable(
+        "minus_999.csv",
+        "A number far from all others marks a missing value, and a warning names it.",
+        partial(_marked, -999),
+        as_text,
+        joined=(CATEGORIES,),
+        warned=NUMBERS,
     ),
     MessyTable("million_rows.csv", "A million rows take seconds.", million_rows, by_arrow, is_slow=True),
     MessyTable("million_rows.parquet", "Also as Parquet, with time stamps.", million_rows, by_arrow, is_slow=True),

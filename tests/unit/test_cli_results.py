@@ -346,6 +346,11 @@ def test_fit_the_most_probable_class(folder, found):
     pd.testing.assert_frame_equal(fitted.conditional_table("dysp"), expected.conditional_table("dysp"))
 
 
+def test_fit_needs_a_result_alone(folder, tmp_path):
+    succeed("fit", folder / "result", "-o", tmp_path / "alone.bif")
+    assert (tmp_path / "alone.bif").read_bytes() == (folder / "clinic.bif").read_bytes()
+
+
 def test_fit_a_given_structure(folder, tmp_path):
     string = "[asia][tub|asia][smoke][lung|smoke][bronc|smoke][either|tub:lung][xray|either][dysp|bronc:either]"
     out = tmp_path / "fitted.bif.gz"
@@ -496,8 +501,8 @@ def test_demo_in_json(tmp_path):
         ("report {}/result -o {}", r"is a folder"),
         ("report {}/result -o page.html --data {}/new.csv --missing drop", r"does not belong to the data"),
         ("report {}/result -o page.html --missing drop", r"without --data"),
-        ("predict {}/result {}/new.csv", r"give either --target NAME or --impute, not neither"),
-        ("predict {}/result {}/new.csv --impute --target lung", r"--impute, not both"),
+        ("predict {}/result {}/new.csv", r"give either --target NAME or --impute; neither was given"),
+        ("predict {}/result {}/new.csv --impute --target lung", r"--impute; both were given"),
         ("predict {}/result {}/new.csv --impute --proba", r"--proba was given with --impute"),
         ("predict {}/result {}/new.csv --target lungs", r"unknown target 'lungs': did you mean 'lung'"),
         ("predict {}/result {}/new.csv --target lung -o x.txt", r"'x.txt' ends in '.txt'; tables are"),
@@ -516,8 +521,10 @@ def test_demo_in_json(tmp_path):
         ("fit {}/clinic.csv [A] -o x.bif", r"unknown node of the graph 'A'"),
         ("fit {}/clinic.csv {}/result -o x.txt", r"'x.txt' does not have the extension of a network file"),
         ("fit {}/clinic.csv {}/none.bif -o x.bif", r"cannot be read"),
+        ("fit {}/clinic.csv -o x.bif", r"clinic.csv' is not a result; give DATA and STRUCTURE, or a RESULT alone"),
+        ("fit {}/result --missing drop -o x.bif", r"options for reading a table were given with a result alone"),
         ("convert {}/clinic.bif x.jkl", r"is a network and x.jkl would be a score file"),
-        ("convert {}/result x.bif", r"'credibn fit DATA RESULT -o FILE' fits"),
+        ("convert {}/result x.bif", r"'credibn fit RESULT -o FILE' fits"),
         ("convert {}/result x.dot", r"'credibn edges RESULT -o FILE' draws"),
         ("convert {}/clinic.bif x.html", r"'x.html' does not have the extension of a network file"),
         ("convert {}/clinic.bif {}", r"is a folder; give the name of a file in it"),

@@ -40,14 +40,14 @@ def test_specs_are_read(spec, rule):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("quantile:3", r"discretise: 'quantile:3' is not a way to make bins; write 'equal_width:3'"),
+        ("quantile:3", r"discretise: 'quantile:3' is not a rule for bins; write 'equal_width:3'"),
         ("equal_width", "needs a whole number of bins"),
         ("equal_width:1", "needs a whole number of bins"),
         ("equal_width:2.5", "needs a whole number of bins"),
         (("equal_frequency", True), "needs a whole number of bins"),
         (("equal_width", 3, 4), "not a pair"),
-        ("mean:3", "not a way to make bins"),
-        (3, "not a way to make bins"),
+        ("mean:3", "not a rule for bins"),
+        (3, "not a rule for bins"),
         ([], "strictly increasing"),
         ([2, 1], "strictly increasing"),
         ([1, 1], "strictly increasing"),

@@ -48,10 +48,6 @@ def fitted():
 
 # ----------------------------------------------------------------- scikit-learn's own checks
 
-UNSEEN = (
-    "rows of weight 0 leave no trace, so their values are no states of the model, and a value that the model has never "
-    "heard of is an error, not a guess"
-)
 MISSING = "fit refuses missing values in words of its own; rows to be predicted may have some: they are summed out"
 
 DICTIONARY = "a dictionary in a cell is refused with a DataError that names the column, and not with a TypeError"
@@ -60,19 +56,14 @@ DICTIONARY = "a dictionary in a cell is refused with a DataError that names the 
 def expected_failures(estimator):
     if is_regressor(estimator):
         return {"check_estimators_nan_inf": MISSING, "check_dtype_object": DICTIONARY}
-    if not is_classifier(estimator):
-        return {"check_estimators_nan_inf": MISSING}
-    return {
-        "check_estimators_nan_inf": MISSING,
-        "check_sample_weight_equivalence_on_dense_data": UNSEEN,
-    }
+    return {"check_estimators_nan_inf": MISSING}
 
 
 @parametrize_with_checks(
     [
         # One parent, and the best only: noise in 30 columns has very many credible networks.
         CredibleNetworks(bayes_factor=1, max_parents=1, n_jobs=1),
-        CredibleNetworksClassifier(n_jobs=1),
+        CredibleNetworksClassifier(bayes_factor=1, max_parents=1, n_jobs=1),
         CredibleNetworksRegressor(score="bge", bayes_factor=1, max_parents=1, n_jobs=1),
     ],
     expected_failed_checks=expected_failures,

@@ -199,7 +199,7 @@ def test_missing_values_are_chosen_as_in_read_data():
         ({"smoke": ["no", "nope"]}, r"did you mean 'no'\?"),
         ({"smok": ["no"]}, r"the model has no column 'smok' \(did you mean 'smoke'\?\): .* ignore_extra=True"),
         ({"age": ["17", "old"]}, r"row 1, column 'age': '17' is not a finite number"),
-        ({"dose": [0.0, np.inf]}, r"row 2, column 'dose': inf is not a finite number, and the column is continuous"),
+        ({"dose": [0.0, np.inf]}, r"row 2, column 'dose': inf is not a finite number, but the column is continuous"),
         ({"dose": [True]}, r"True is not a finite number"),
         ({"dose": ["0.5"]}, r"'0.5' is not a finite number"),
     ],
@@ -223,7 +223,7 @@ def test_numbers_in_text_files(tmp_path):
 
 
 def test_other_refusals(tmp_path):
-    with pytest.raises(DataError, match="a Dataset does not keep the order of rows"):
+    with pytest.raises(DataError, match="a Dataset does not preserve the order of rows"):
         read(read_data(pa.table({"a": [1, 2]})))
     with pytest.raises(DataError, match="the array has 2 columns and the model 3 variables"):
         read(np.zeros((1, 2)))

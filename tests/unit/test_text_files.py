@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import warnings
 
 import pytest
 
@@ -145,3 +146,78 @@ def test_a_unit_beside_each_number_is_left_out(written, unit, numbers, tmp_path)
 @pytest.mark.parametrize("written", [["5 mg", "10 mg"], ["1st", "2nd"], ["1.5 kg", "2.5 g"], ["MUS-1.5", "MUS-2.5"]])
 def test_labels_that_have_numbers_stay_labels(written, tmp_path):
     assert sorted(read_data(write(tmp_path, table(written, ","))).states[0]) == sorted(written)
+
+
+BODY = "x,y,z\na,1,u\nb,2,v\na,2,u\nb,1,v\n"
+
+
+@pytest.mark.parametrize("above", ["Patients 2021\n\n", "Patients,,\n,,\n", "One\nTwo\n", "sep=,\n"])
+def test_a_title_above_the_header_is_left_out(above, tmp_path):
+    header = 1 + above.count("\n")
+    path = write(tmp_path, above + BODY)
+    with pytest.warns(
+        CredibnWarning, match=rf"^line {header} of 't.csv' is the header \('x', 'y', 'z', ...\); lines above"
+    ):
+        data = read_data(path)
+    assert (data.names, data.n_rows) == (("x", "y", "z"), 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BODY,
+        ",x,y\n0,a,1\n1,b,2\n2,a,1\n3,b,1\n",  # an index without a name
+        "x,,\na,1,\nb,2,\na,1,\n,,\n",  # names are missing
+        "x\na\nb\na\nb\n",
+        "x,y\na,1\nb,2\na,1\nb,1\n",
+        "x;y;z\na,b;c,d;e,f\nb,b;c,d;e,f\na,b;d,d;f,f\na,b;c,d;g,f\n",  # commas within fields
+        "x;y\na;1,5\nb;2,5\na;1,5\nb;1,5\n",
+    ],
+)
+def test_a_header_in_the_first_line_stays(text, tmp_path):
+    notes = quietly(write(tmp_path, text), missing="drop").reading.notes
+    assert not any("header" in note for note in notes)
+
+
+def test_rows_that_r_has_named_need_no_name_in_the_header(tmp_path):
+    path = write(tmp_path, '"x","y"\n"1",a,0\n"2",b,1\n"3",a,1\n"4",b,0\n')
+    data = read_data(path)
+    assert (data.names, data.states[1:]) == (("column 1", "x", "y"), (("a", "b"), ("0", "1")))
+
+
+def test_numbers_as_names_are_told(tmp_path):
+    path = write(tmp_path, "1.5,2.5\n1.5,0.5\n2.5,2.5\n")
+    with pytest.warns(
+        CredibnWarning, match="names of all columns are numbers .* add a header line if 't.csv' has none"
+    ):
+        read_data(path)
+
+
+def marked(mark, n=40):
+    return "\n".join(["x,y", *(f"{mark if row % 10 == 3 else row + 0.5},{row % 2}" for row in range(n)), "NA,1"])
+
+
+@pytest.mark.parametrize("mark", [".", "unknown", "<1", "-999", "-9"])
+def test_marks_of_missing_values_among_numbers_are_named_with_an_option(mark, tmp_path):
+    path = write(tmp_path, marked(mark))
+    message = (
+        f"column 'x' holds numbers and '{mark}': pass missing_values=['NA', '{mark}'] if that marks missing values"
+    )
+    with pytest.warns(CredibnWarning) as said:
+        read_data(path, missing="drop")
+    assert message in {str(line.message) for line in said}
+    with pytest.warns(CredibnWarning, match="dropped 5 of 41 rows"):
+        data = read_data(path, missing="drop", missing_values=["NA", mark])
+    assert data.reading.columns[0].kind == "numeric"
+
+
+@pytest.mark.parametrize("values", [range(-9, 30), [*range(970, 999), 999], [*range(30), "a", "b", "c", "d"]])
+def test_values_that_fit_in_are_no_marks(values, tmp_path):
+    path = write(tmp_path, "\n".join(["x,y", *(f"{value},{row % 2}" for row, value in enumerate(values))]))
+    assert not any("marks missing" in note for note in quietly(path).reading.notes)
+
+
+def quietly(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CredibnWarning)
+        return read_data(path, **options)

@@ -41,7 +41,7 @@ _REMEDIES = {
     ("scores", "result"): "'credibn learn --scores SCORES --out DIR' searches it",
     ("network", "scores"): "'credibn score' scores a table; 'credibn sample' makes one from a network",
     ("network", "result"): "'credibn sample' makes a table from a network, and 'credibn learn' searches that",
-    ("result", "network"): "'credibn fit DATA RESULT -o FILE' fits the most probable class to the table",
+    ("result", "network"): "'credibn fit RESULT -o FILE' fits the most probable class",
     ("result", "drawing"): "'credibn edges RESULT -o FILE' draws the probable edges",
     ("result", "result"): "copy the file instead",
 }

@@ -12,7 +12,6 @@ from credibn._base.text import printable
 from credibn.cli.files import check_destination, check_table_destination, deliver, note_incomplete, open_result
 from credibn.cli.options import (
     AsJsonOption,
-    DataArgument,
     PriorName,
     PriorOption,
     ReadFlags,
@@ -59,8 +58,11 @@ _OtherData = Annotated[
     bool, typer.Option("--allow-other-data", help="Fit the parameters to a TABLE other than that of 'learn'.")
 ]
 _Share = Annotated[float, typer.Option(metavar="P", help="Share of the posterior weight of RESULT to use.")]
+_TableOrResult = Annotated[
+    str, typer.Argument(metavar="DATA", help="A table, as for 'learn'; or a RESULT alone, which holds its counts.")
+]
 _Structure = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="STRUCTURE",
         help="A RESULT, for its most probable class; a network file; or a model string such as '[A][B|A]'.",
@@ -103,7 +105,8 @@ def predict(
 ) -> None:
     """Predict variables of new rows, or impute their missing values, averaged over the networks of a result."""
     if bool(target) is impute:
-        raise OptionError(f"give either --target NAME or --impute, not {'both' if impute else 'neither'}")
+        given = "both were given" if impute else "neither was given"
+        raise OptionError(f"give either --target NAME or --impute; {given}")
     if impute and proba:
         raise OptionError("--proba was given with --impute, which fills in states; leave it out, or give --target")
     check_table_destination(out)
@@ -150,10 +153,10 @@ def _filled(model: AveragedModel, new: str, options: dict[str, Any]) -> "DataFra
 
 @grouped
 def fit(
-    data: DataArgument,
-    structure: _Structure,
+    data: _TableOrResult,
     reading: TableFlags,
     out: _NetworkOut,
+    structure: _Structure = None,
     method: _Method = "posterior-mean",
     equivalent_sample_size: _Size = None,
     prior: PriorOption = "networks",
@@ -161,10 +164,14 @@ def fit(
 ) -> None:
     """Fit the parameters of one network to a categorical table, and write it to a network file."""
     check_destination(out)
-    graph, known_size = _structure(structure, prior)
-    dataset = reading.read(data, "discrete")
+    if structure is None and not _is_result(data):
+        raise OptionError(f"{printable(data)!r} is not a result; give DATA and STRUCTURE, or a RESULT alone")
+    if structure is None and reading != TableFlags():
+        raise OptionError("options for reading a table were given with a result alone; give the table too")
+    graph, known_size, found = _structure(structure or data, prior)
+    counted = found if structure is None else reading.read(data, "discrete")
     size = known_size if equivalent_sample_size is None else equivalent_sample_size
-    network = fit_network(graph, dataset, method=method.replace("-", "_"), equivalent_sample_size=size)
+    network = fit_network(graph, counted, method=method.replace("-", "_"), equivalent_sample_size=size)
     write_network(network, out)
     if as_json:
         facts = {
@@ -180,25 +187,29 @@ def fit(
         )
 
 
-def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float]:
-    """Return the network that the words of a command name, and the sample size that its score had."""
+def _structure(text: str, prior: PriorName) -> tuple["DiGraph", float, CredibleSet | None]:
+    """Return the network that the words of a command name, the sample size of its score, and the result it is of."""
     if text.lstrip().startswith("["):
-        return parse_model_string(text), 1.0
+        return parse_model_string(text), 1.0, None
     path = Path(text)
-    if os.path.isdir(path) or path.suffix.lower() == ".credibn":
+    if _is_result(text):
         found = open_result(path)
         if columns_of_result(found) != "discrete":
             raise OptionError(
                 f"{path} was learned with a score for continuous columns, but network files hold categories only; "
                 "learn again with --discretise"
             )
-        return found.most_probable_class(prior).representative, _sample_size(found)
+        return found.most_probable_class(prior).representative, _sample_size(found), found
     if not os.path.exists(path) and not path.suffix:
         raise OptionError(
             f"{text!r} is neither a file nor a model string; give a result, a network file, or a string such as "
             "'[A][B|A]'"
         )
-    return read_network(path).graph, 1.0
+    return read_network(path).graph, 1.0, None
+
+
+def _is_result(text: str) -> bool:
+    return os.path.isdir(text) or text.lower().endswith(".credibn")
 
 
 def _sample_size(found: CredibleSet) -> float:

@@ -127,6 +127,8 @@ class TableFlags:
     def options(self) -> ReadOptions:
         """Return the options of the library."""
         kinds = {name: kind for kind in get_args(ColumnType) for name in getattr(self, kind, None) or ()}
+        for name in set(getattr(self, "numeric", None) or ()) & set(getattr(self, "categorical", None) or ()):
+            raise OptionError(f"column {name!r} is in both --numeric and --categorical: keep it in one of them")
         return ReadOptions(
             columns=kinds or None,
             drop=self.drop or None,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from duckdb import DuckDBPyConnection as Connection
@@ -30,6 +30,10 @@ FEW = 20
 HALF_OF_ROWS_FROM = 10
 """From more values than this on, whole numbers are numeric where half of the rows have a value of their own."""
 IN_BINS, AS_ASKED = "in bins, as asked", "as asked"
+_NUMBERS_AMONG_TEXT, _MOST_STRAYS = 0.8, 3
+"""The share of rows that are numbers in a column where a few other texts are marks."""
+_MARKS = {-9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
+"""Numbers that often mark missing values."""
 _CODED_SHARE = 0.8
 """Of the columns of a table of codes, those with few values."""
 
@@ -57,6 +61,7 @@ class Content:
     low: float | None = None
     high: float | None = None
     is_padded: bool = False  # numbers in a text file with leading zeros: codes
+    strays: tuple[str, ...] = ()  # the few texts among numbers that may mark missing values
 
     @property
     def is_numeric(self) -> bool:
@@ -93,6 +98,10 @@ def look_at_columns(connection: Connection, source: Source, variables: Sequence[
 
 def _numbers_in_text(connection: Connection, texts: Sequence[int], forms: dict[int, Form]) -> set[int]:
     """Correct the forms of text columns in which each value is a number; return those with leading zeros."""
+    # Most columns of text fail on their first value: the others are few.
+    firsts = ", ".join(f"TRY_CAST(any_value(c{i}) AS DOUBLE) IS NOT NULL" for i in texts)
+    is_likely = (connection.execute(f"SELECT {firsts} FROM {TABLE}").fetchone() or ()) if texts else ()
+    texts = [i for i, likely in zip(texts, is_likely, strict=True) if likely]
     tests = ", ".join(
         # A missing value gives NULL, which bool_and leaves out; FILTER would copy every column for each one tested.
         f"bool_and(CASE WHEN c{i} IS NULL THEN NULL ELSE TRY_CAST(c{i} AS DOUBLE) IS NOT NULL END), "
@@ -104,6 +113,45 @@ def _numbers_in_text(connection: Connection, texts: Sequence[int], forms: dict[i
         if is_number:
             forms[i] = "fractions"
     return {i for i, is_padded in zip(texts, found[1::2], strict=True) if is_padded and forms[i] == "fractions"}
+
+
+def find_strays(connection: Connection, contents: Mapping[int, Content]) -> dict[int, Content]:
+    """Return the text columns in which few values are not numbers, or one number is far from all others, with these."""
+    found = {}
+    for i, content in contents.items():
+        number = f"TRY_CAST(c{i} AS DOUBLE)"
+        if content.n_distinct <= FEW:
+            continue
+        if content.form == "text":
+            shares = f"SELECT sum(CASE WHEN {number} IS NULL THEN 0 ELSE n END) / sum(n) FROM {TABLE}"
+            ((share,),) = connection.execute(f"{shares} WHERE c{i} IS NOT NULL").fetchall()
+            if share < _NUMBERS_AMONG_TEXT:
+                continue
+            query = f"SELECT DISTINCT c{i} FROM {TABLE} WHERE c{i} IS NOT NULL AND {number} IS NULL ORDER BY 1"
+            texts = [text for (text,) in connection.execute(f"{query} LIMIT {_MOST_STRAYS + 1}").fetchall()]
+        elif content.is_numeric and {content.low, content.high} & _MARKS:
+            rest = f"FROM {TABLE} WHERE {number} NOT IN ({', '.join(map(str, sorted(_MARKS)))})"
+            ((low, high),) = connection.execute(f"SELECT min({number}), max({number}) {rest}").fetchall()
+            ends = [end for end in (content.low, content.high) if end in _MARKS]
+            far = [
+                end
+                for end in ends
+                if low is not None and (end < 0 <= low or not 2 * low - high <= end <= 2 * high - low)
+            ]
+            texts = []
+            for end in far:
+                query = f"SELECT DISTINCT c{i}::VARCHAR FROM {TABLE} WHERE {number} = {end} ORDER BY 1"
+                texts += [text for (text,) in connection.execute(query).fetchall()]
+        else:
+            continue
+        if 0 < len(texts) <= _MOST_STRAYS:
+            found[i] = replace(content, strays=tuple(texts))
+    return found
+
+
+def strays_in(contents: Mapping[int, Content]) -> list[str]:
+    """Return the texts of all columns that may mark missing values."""
+    return sorted({text for content in contents.values() for text in content.strays})
 
 
 def _ends(

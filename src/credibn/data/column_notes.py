@@ -53,6 +53,17 @@ def column_notes(
                 Option("drop", identifiers[:_NAMES_SHOWN]),
             )
         )
+    strays = [kinds[i].name for i in kinds if contents[i].strays and kinds[i].why not in (IN_BINS, AS_ASKED)]
+    if strays:
+        texts = sorted({text for i in kinds if kinds[i].name in strays for text in contents[i].strays})
+        notes.append(
+            Phrase(
+                "{} numbers and {}: pass {} if that marks missing values",
+                listed(strays, "holds", "hold"),
+                " or ".join(map(quoted, texts)),
+                missing_marks(options),
+            )
+        )
     if fractions:
         numbers = Option("columns", "mixed") if options.is_kind_given else Option("score", "auto")
         notes.append(
@@ -65,6 +76,12 @@ def column_notes(
             )
         )
     return notes
+
+
+def missing_marks(options: ColumnOptions) -> Phrase:
+    """Return the options that read what may mark missing values so."""
+    marks = Option("missing_values", list(options.marks_found))
+    return Phrase("{} with {}", marks, Option("missing", "drop")) if options.missing == "error" else Phrase("{}", marks)
 
 
 def empty_note(empty: Sequence[str]) -> Note | None:

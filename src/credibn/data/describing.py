@@ -12,7 +12,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection as Connection
 
-from credibn.data.column_kinds import Content, decide_kinds, look_at_columns
+from credibn.data.column_kinds import Content, decide_kinds, find_strays, look_at_columns, strays_in
 from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, identifies_rows
 from credibn.data.number_forms import given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
@@ -68,7 +68,7 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
         if not variables:
             raise DataError("no column is left to learn from: keep at least one besides the weights")
         weights = None if options.weights is None else names.index(options.weights)
-        reduce_rows(connection, source, variables, weights, options.missing_values)
+        marks = reduce_rows(connection, source, variables, weights, options.missing_values)
         missing = count_missing(connection, variables)
         empty = {i for i in missing.empty if not options.names_in_particular(names[i])}
         notes.append(empty_note([names[i] for i in sorted(empty)]))
@@ -84,6 +84,12 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
                 table = describe_table(data, replace(given, thousands=","), takes)
                 return replace(table, notes=(Phrase("{}", error), *table.notes))
             contents |= look_at_columns(connection, source, list(rewritten))
+            contents |= find_strays(connection, contents)
+            options = replace(options, marks_found=(*marks, *strays_in(contents)))
+            if strays_in(contents) and given.missing_values is None:
+                told = column_notes(decide_kinds(names, contents, options, {}), contents, options)
+                table = describe_table(data, replace(given, missing_values=options.marks_found), takes)
+                return replace(table, notes=(*told, *(note for note in table.notes if str(note) not in map(str, told))))
             units = {i: how.unit for i, how in rewritten.items()}
             notes += number_notes({names[i]: how for i, how in rewritten.items()})
         kinds = decide_kinds(names, contents, options, units)
@@ -186,7 +192,7 @@ def _to_drop(
             )
         elif kind.kind == "numeric" and not _is_finite(content):
             found.add(i)
-            notes.append(Phrase("column {!r} holds values that are no finite numbers", kind.name))
+            notes.append(Phrase("column {!r} holds values that are not finite numbers", kind.name))
     return found if len(found) < len(kinds) else set()
 
 

@@ -44,7 +44,7 @@ def parse_bin_rule(spec: object, where: str | None = None) -> BinRule:
         is_count = size.isdecimal() and len(size) <= _COUNT_DIGITS
         return _rule_of_method(method, int(size) if is_count else (size or None), spec, at)
     if not isinstance(spec, Iterable) or isinstance(spec, bytes):
-        raise OptionError("{}: {!r} is not a way to make bins; {}", at, spec, _REMEDY)
+        raise OptionError("{}: {!r} is not a rule for bins; {}", at, spec, _REMEDY)
     items = list(spec)
     if items and isinstance(items[0], str):
         if len(items) > 2:
@@ -60,7 +60,7 @@ def _rule_of_method(method: str, n_bins: object, spec: object, where: Phrase) ->
         if isinstance(n_bins, int | np.integer) and 2 <= n_bins <= 65_535:
             return BinRule(method, int(n_bins))
         raise OptionError("{}: {!r} needs a whole number of bins from 2 to 65535; {}", where, spec, _REMEDY)
-    raise OptionError("{}: {!r} is not a way to make bins; {}", where, spec, _REMEDY)
+    raise OptionError("{}: {!r} is not a rule for bins; {}", where, spec, _REMEDY)
 
 
 def _check_edges(items: list[object], spec: object, where: Phrase) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from credibn._base.text import quoted
 from credibn.data.column_kinds import IN_BINS, Content
+from credibn.data.column_notes import missing_marks
 from credibn.data.dataset import Dataset
 from credibn.data.discretising import BinRule, bin_edges, bin_labels
 from credibn.data.options import ColumnOptions
@@ -43,7 +44,8 @@ def encode_column(
         return code_declared(connection, name, column, states, declared, keeps_missing), None
     if declared is None:
         as_numbers = _as_numbers(name, content, options)
-        return code_observed(connection, name, column, options.max_states, keeps_missing, as_numbers), None
+        fix = missing_marks(options) if content.strays else as_numbers
+        return code_observed(connection, name, column, options.max_states, keeps_missing, fix), None
     check_number_of_states(name, len(declared), declared[:3], options.max_states, None)
     return code_sql(name, column, declared, keeps_missing), None
 

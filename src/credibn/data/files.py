@@ -13,14 +13,25 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from credibn.data.number_forms import given_form
 from credibn.data.suggesting import suggestion
-from credibn.data.text_files import RecordLines, TextFile, copy_as_utf8, look_at
+from credibn.data.text_files import (
+    RecordLines,
+    TextFile,
+    copy_as_utf8,
+    delimiter_of_most,
+    first_lines,
+    is_irregular,
+    lacks_first_name,
+    lines_above,
+    look_at,
+    records_in,
+)
 from credibn.errors import DataError, FileFormatError, Option, Phrase
 from credibn.options import ReadOptions
 
@@ -30,8 +41,7 @@ _ENDINGS = "'.csv', '.txt', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.p
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
 _LONGEST_LINE = 2_000_000
 """Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
-_BLANKS = " \t\u00a0"
-"""Around a cell or a name they mean nothing."""
+_FRACTION = re.compile(r"[-+]?[0-9]+[.,][0-9]+")
 _LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
 
 
@@ -108,7 +118,7 @@ def _ending(file: str) -> tuple[str, str]:
         if compression != "none":
             raise FileFormatError(f"{file!r} is Parquet compressed as a whole: unpack it (Parquet compresses inside)")
     elif kind not in _TEXT_ENDINGS:
-        raise FileFormatError(f"{file!r} has an unknown ending: rename or convert it to one of {_ENDINGS}")
+        raise FileFormatError(f"{file!r} has an unknown extension: rename or convert it to one of {_ENDINGS}")
     return kind, compression
 
 
@@ -140,6 +150,7 @@ def _scan_text(files: list[str], given: ReadOptions, folder: str) -> FileScan:
         header, dialect, text = _read_header(file, given)
         if text.note is not None:
             notes.append(text.note)
+        notes += _header_notes(file, header, text)
         if text.needs_copy and header:
             copy = os.path.join(folder, f"copy-{number}.csv")
             copy_as_utf8(text, dialect.delimiter, header, copy)
@@ -162,6 +173,22 @@ def _scan_text(files: list[str], given: ReadOptions, folder: str) -> FileScan:
     return FileScan(" UNION ALL ".join(scans), names, is_text=True, notes=tuple(notes))
 
 
+def _header_notes(file: str, header: tuple[str, ...], text: TextFile) -> list[Phrase]:
+    """Return the notes on a line that may not be the header, and on those above it."""
+    name, shown = os.path.basename(file), ", ".join(map(repr, header[:3]))
+    if text.skipped:
+        return [
+            Phrase(
+                "line {} of {!r} is the header ({}, ...); lines above it are left out", text.skipped + 1, name, shown
+            )
+        ]
+    if header and all(_FRACTION.fullmatch(field) for field in header):
+        return [
+            Phrase("the names of all columns are numbers ({}, ...): add a header line if {!r} has none", shown, name)
+        ]
+    return []
+
+
 def _unique(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """Return names that differ, and which of them are new: those that occur again get a number, from 2 on."""
     made: list[str] = []
@@ -175,7 +202,7 @@ def _unique(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
 
 def _plain_cell(column: str, given: ReadOptions) -> str:
     """Return the SQL of a cell without spaces around it, and of a number without the separators that are given."""
-    cell = f"nullif(trim({column}, {sql_text(_BLANKS)}), '')"
+    cell = f"nullif(trim({column}), '')"
     form = given_form(given.decimal, given.thousands)
     if form is None or form.is_plain:
         return cell
@@ -197,20 +224,30 @@ def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Diale
     kind, compression = _ending(file)
     try:
         look = look_at(file, compression, given.encoding, given.comment)
+        sample = first_lines(look)
+        delimiter = _delimiter(kind, next((line for line in sample if line.strip()), ""))
+        records, _ = records_in(sample, delimiter)
+        if is_irregular(records):
+            others = delimiter if kind in (".tsv", ".tab") else delimiter_of_most(sample)
+            skipped = lines_above(*records_in(sample, others))
+            if skipped:
+                delimiter, look = others, replace(look, skipped=skipped, needs_copy=True)
         # Escaped, because the buffer reaches beyond the header: DuckDB reports wrong bytes further down.
         with look.open(errors="surrogateescape" if look.encoding == "utf-8-sig" else "replace") as text:
             lines = _HeaderLines(text)
-            records = RecordLines(lines, look.comment)
-            first = next(records, "")
-            delimiter = _delimiter(kind, first)
+            rows = RecordLines(lines, look)
+            first = next(rows, "")
+            delimiter = delimiter if look.skipped else _delimiter(kind, first)
             header = next(
-                csv.reader(itertools.chain([first] if first else [], records), delimiter=delimiter, strict=True), []
+                csv.reader(itertools.chain([first] if first else [], rows), delimiter=delimiter, strict=True), []
             )
             "".join(header).encode()
     except (OSError, pa.ArrowException, UnicodeError, csv.Error) as error:
         raise FileFormatError(
             f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error
+    if not look.skipped and lacks_first_name(records):
+        header, look = ["", *header], replace(look, needs_copy=True)
     ending = re.search(r"(\r\n|\n|\r)$", lines.last)
     return (
         tuple(name.strip() for name in header),
@@ -237,8 +274,8 @@ def _check_end(file: str, dialect: _Dialect) -> None:
         end = stream.read()
     if dialect.line_break.encode() not in end[:-2]:
         raise FileFormatError(
-            f"{file!r}, the last line: it is longer than {_LONGEST_LINE:,} bytes; save the table again with a line for "
-            "each row"
+            f"{file!r}, the last line: it is longer than {_LONGEST_LINE:,} bytes; save the table again with one "
+            "line per row"
         )
 
 

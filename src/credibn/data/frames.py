@@ -166,7 +166,8 @@ def _known_to_duckdb(name: str, values: Any) -> Any:
         return values.cast(pa.float32())
     if pa.types.is_decimal256(values.type):
         raise DataError(
-            f"column {name!r} has the type {values.type}, and decimals may have 38 digits: convert it to float or text"
+            f"column {name!r} has the type {values.type}, but decimals may have at most 38 digits: "
+            "convert it to float or text"
         )
     return values
 

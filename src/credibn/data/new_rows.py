@@ -92,9 +92,9 @@ def read_rows(
     """
     check_choice("handle_unknown", handle_unknown, get_args(HandleUnknown))
     if isinstance(data, Dataset):
-        raise DataError("a Dataset does not keep the order of rows: give the table that it was read from")
+        raise DataError("a Dataset does not preserve the order of rows: give the table that it was read from")
     if is_ibis_table(data):
-        raise DataError("the rows of an Ibis table have no order to answer in: give its table.to_pyarrow()")
+        raise DataError("the rows of an Ibis table have no order: give its table.to_pyarrow()")
     variables = tuple(names)
     labels = tuple(None if known is None else tuple(known) for known in states)
     with workspace() as connection:
@@ -271,7 +271,7 @@ class _Column:
             number = np.nan if self._is_missing(value) else self._number(value)
             if number is None or np.isinf(number):
                 raise DataError(
-                    f"row {_first_row(place, at)}, column {self.name!r}: {quoted(value)} is not a finite number, and "
+                    f"row {_first_row(place, at)}, column {self.name!r}: {quoted(value)} is not a finite number, but "
                     f"the column is {how}: correct it, or make it missing"
                 )
             numbers[at] = number

@@ -50,6 +50,8 @@ _FORMS = (COMMA_DECIMAL, COMMA_THOUSANDS, NumberForm(".", " '\u00a0\u202f"), Num
 _CURRENCIES = "$€£¥"
 _BEFORE = rf"^[-+]?([{_CURRENCIES}])"
 _AFTER = rf"[0-9]\s*((?:%|°|µ|[A-Za-z{_CURRENCIES}/²³]){{1,12}})$"
+_LIKELY = re.compile(rf"\s*[-+]?[{_CURRENCIES}]?\s*[0-9][0-9.,' \u00a0\u202f]*([eE][-+]?[0-9]+)?[^0-9]*$")
+"""A number in some form, perhaps with a unit; dates and times are none."""
 _FEWEST_WITH_UNIT = 10
 """Whole numbers with a unit that have no more different values than this stay labels."""
 
@@ -104,11 +106,7 @@ def _possible_forms(
     # Most columns of text fail on their first value: the others are few.
     firsts = ", ".join(f"any_value(c{i})" for i in columns)
     example = connection.execute(f"SELECT {firsts} FROM {table}").fetchone() or ()
-    likely = [
-        i
-        for i, value in zip(columns, example, strict=True)
-        if value is not None and value.strip(f" +-{_CURRENCIES}")[:1].isdigit()
-    ]
+    likely = [i for i, value in zip(columns, example, strict=True) if value is not None and _LIKELY.match(value)]
     found = {}
     for i in likely:
         unit = _unit(connection, table, i)

@@ -31,6 +31,7 @@ class ColumnOptions:
     rules: Mapping[str, BinRule]
     max_states: int
     rule_for_floats: BinRule | None = None
+    marks_found: tuple[str, ...] = ()  # texts that mark missing values, or may do so
 
     def names_in_particular(self, name: str) -> bool:
         """Whether an option says what a column is."""
@@ -101,7 +102,13 @@ def _check_names(names: Sequence[str], used: Mapping[str, Iterable[str]]) -> Non
         for name in sorted(wanted, key=str):
             if name not in names:
                 near = suggestion(str(name), names)
-                raise OptionError("{} names {!r}, which is no column: {}", Option(option), name, near, value=name)
+                given = _as_given(option, name, wanted)
+                raise OptionError("{} names {!r}, which is not a column: {}", given, name, near, value=name)
+
+
+def _as_given(option: str, name: str, named: Iterable[str]) -> Option:
+    """Return an option as a message names it; kinds of columns are flags of their own in the shell."""
+    return Option(option, {name: named[name]}) if option == "columns" and isinstance(named, Mapping) else Option(option)
 
 
 def _check_agreement(options: ColumnOptions, used: Mapping[str, Iterable[str]], dropped: set[str]) -> None:
@@ -111,7 +118,9 @@ def _check_agreement(options: ColumnOptions, used: Mapping[str, Iterable[str]], 
     for (option, names), (other, others) in itertools.combinations(groups.items(), 2):
         for name in sorted(str(name) for name in names & others):
             raise OptionError(
-                "column {!r} is in both {} and {}: keep it in one of them", name, Option(option), Option(other)
+                "column {!r} is in both {} and {}: keep it in one of them",
+                name,
+                *(_as_given(word, name, options.kinds) for word in (option, other)),
             )
     if options.columns == "continuous" and (options.state_names or options.rules or options.rule_for_floats):
         raise OptionError(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from credibn.data.column_kinds import decide_kinds, look_at_columns
-from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed
+from credibn.data.column_kinds import decide_kinds, find_strays, look_at_columns, strays_in
+from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed, missing_marks
 from credibn.data.dataset import Dataset
 from credibn.data.encoding import encode_column, fetch_dataset
 from credibn.data.number_forms import Rewritten, given_form, rewrite_numbers
@@ -149,7 +150,7 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
         if not variables:
             raise DataError("no column is left to learn from: keep at least one besides the weights")
         weights = None if options.weights is None else names.index(options.weights)
-        reduce_rows(connection, source, variables, weights, options.missing_values)
+        marks = reduce_rows(connection, source, variables, weights, options.missing_values)
         missing = count_missing(connection, variables)
         empty = [i for i in missing.empty if not options.names_in_particular(names[i])]
         variables = [i for i in variables if i not in empty]
@@ -170,12 +171,16 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             rewritten = rewrite_numbers(connection, TABLE, texts, form)
             contents |= look_at_columns(connection, source, list(rewritten))
             units = {i: how.unit for i, how in rewritten.items() if how.unit}
+            contents |= find_strays(connection, contents)
+            options = replace(options, marks_found=(*marks, *strays_in(contents)))
             found = separators(rewritten.values())
             notes += number_notes({names[i]: how for i, how in rewritten.items()})
         kinds = decide_kinds(names, contents, options, units)
         if missing.counts and options.missing == "error":
-            has_numbers = any(kinds[i].kind == "numeric" for i in missing.counts)
-            refuse_missing(connection, names, missing, len(variables), has_numbers)
+            strays = strays_in(contents)
+            has_numbers = bool(strays) or any(kinds[i].kind == "numeric" for i in missing.counts)
+            how = missing_marks(options) if strays else Option("missing", "drop")
+            refuse_missing(connection, names, missing, len(variables), has_numbers, how)
         coded = []
         for i in variables:
             column, note = encode_column(

@@ -29,8 +29,11 @@ _FIRST_DAY, _DAY_AFTER_LAST = "0001-01-01", "10000-01-01"
 
 def reduce_rows(
     connection: Connection, source: Source, variables: Sequence[int], weights: int | None, missing_values: Sequence[str]
-) -> None:
-    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``."""
+) -> tuple[str, ...]:
+    """Create the table of distinct rows from the columns ``variables``, counted by the column ``weights``.
+
+    Returns the texts among ``missing_values`` that occur.
+    """
     kinds = source.relation.types
     columns = [f"{cleaned_column(source.names[i], f'c{i}', kinds[i])} AS c{i}" for i in variables]
     if source.count is not None:
@@ -47,15 +50,17 @@ def reduce_rows(
             # The caller's connection groups and streams the result: nothing is left behind in it.
             grouped = connection.from_arrow(grouped.to_arrow_reader())
         grouped.create(TABLE)
-    if missing_values:
-        _blank_missing_texts(connection, variables, missing_values)
+    marks = _blank_missing_texts(connection, variables, missing_values) if missing_values else ()
     if weights is not None:
         _check_weights(connection, source.names[weights])
     n_rows = _one_row(connection, f"SELECT sum(n) FROM {TABLE}")[0]
     if n_rows is None:
         raise DataError("the table has no rows: give at least one")
     if n_rows >= 1 << 63:
-        raise DataError(f"the weights add up to {n_rows}, more than 64 bits hold: divide them by a common factor")
+        raise DataError(
+            f"the weights add up to {n_rows}, which does not fit in 64 bits: divide them by a common factor"
+        )
+    return marks
 
 
 def cleaned_column(name: str, column: str, kind: Any) -> str:
@@ -97,18 +102,24 @@ def _within(name: str, column: str, first: str, end: str) -> str:
     return f"CASE WHEN {is_known} THEN {column} ELSE error({message}) END"
 
 
-def _blank_missing_texts(connection: Connection, variables: Sequence[int], missing_values: Sequence[str]) -> None:
+def _blank_missing_texts(
+    connection: Connection, variables: Sequence[int], missing_values: Sequence[str]
+) -> tuple[str, ...]:
     # On the distinct rows: inside the grouping query it is slower, most of all for wide tables.
     # Rows that become equal are merged at the end.
     types = dict(zip(connection.table(TABLE).columns, connection.table(TABLE).types, strict=True))
     texts = [i for i in variables if types[f"c{i}"].id == "varchar"]
     if not texts:
-        return
+        return ()
+    marks: set[str] = set()
     listed = ", ".join(map(sql_text, missing_values))
     tests = ", ".join(f"bool_or(c{i} IN ({listed}))" for i in texts)
     for i, is_found in zip(texts, _one_row(connection, f"SELECT {tests} FROM {TABLE}"), strict=True):
         if is_found:
+            found = connection.execute(f"SELECT DISTINCT c{i} FROM {TABLE} WHERE c{i} IN ({listed})").fetchall()
+            marks |= {mark for (mark,) in found}
             connection.execute(f"UPDATE {TABLE} SET c{i} = NULL WHERE c{i} IN ({listed})")
+    return tuple(sorted(marks))
 
 
 def _weight_text(source: Source, weights: int) -> str:
@@ -192,11 +203,16 @@ def columns_to_drop(connection: Connection, missing: MissingValues, n_columns: i
 
 
 def refuse_missing(
-    connection: Connection, names: Sequence[str], missing: MissingValues, n_columns: int, has_numbers: bool
+    connection: Connection,
+    names: Sequence[str],
+    missing: MissingValues,
+    n_columns: int,
+    has_numbers: bool,
+    how_to_drop: Option | Phrase,
 ) -> NoReturn:
     """Say where values are missing and what to do; among numbers "missing" cannot be a state."""
     dropped, n_complete = columns_to_drop(connection, missing, n_columns)
-    fix = Phrase("pass {} to leave out these rows", Option("missing", "drop"))
+    fix = Phrase("pass {} to leave out these rows", how_to_drop)
     if dropped and n_complete:
         fix = Phrase(
             "few rows are complete: pass {} with {}",

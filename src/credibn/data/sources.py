@@ -244,7 +244,9 @@ def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("the table has no columns: give at least one variable")
     if len(names) > _MOST_COLUMNS:
-        raise DataError(f"the table has {len(names):,} columns, more than {_MOST_COLUMNS:,}: select those you need")
+        raise DataError(
+            f"the table has {len(names):,} columns, but at most {_MOST_COLUMNS:,} are possible: select those you need"
+        )
     for position, name in enumerate(names):
         if len(name) > _LONGEST_NAME:
             raise DataError(

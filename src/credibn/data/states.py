@@ -40,7 +40,12 @@ def natural_order(labels: Sequence[Any]) -> list[Any]:
 
 
 def code_observed(
-    connection: Connection, name: str, column: str, max_states: int, keeps_missing: bool, as_numbers: Option | None
+    connection: Connection,
+    name: str,
+    column: str,
+    max_states: int,
+    keeps_missing: bool,
+    as_numbers: Option | Phrase | None,
 ) -> CodedColumn:
     """Return a column whose states are the values seen in the data."""
     texts = _observed(connection, name, column, max_states, as_numbers)
@@ -80,16 +85,14 @@ def code_sql(name: str, sql: str, states: Sequence[object], keeps_missing: bool)
     """Return the column of codes ``sql``, with None as last state for missing values if it keeps some."""
     labels = (*states, None) if keeps_missing else tuple(states)
     if len(labels) > MAX_STATES:
-        raise DataError(
-            f"column {name!r} has {len(labels):,} states, more than {MAX_STATES:,}: merge some that are alike"
-        )
+        raise DataError(f"column {name!r} has {len(labels):,} states, more than {MAX_STATES:,}: merge similar ones")
     integer = {np.uint8: "UTINYINT", np.uint16: "USMALLINT"}[code_type(len(labels))]
     code = f"coalesce({sql}, {len(states)})" if keeps_missing else sql
     return CodedColumn(f"CAST({code} AS {integer})", labels)
 
 
 def _observed(
-    connection: Connection, name: str, column: str, max_states: int, as_numbers: Option | None = None
+    connection: Connection, name: str, column: str, max_states: int, as_numbers: Option | Phrase | None = None
 ) -> dict[Any, str]:
     """Return each value seen in the column with its text in DuckDB."""
     seen = f"FROM {TABLE} WHERE {column} IS NOT NULL"
@@ -104,13 +107,15 @@ def _observed(
 
 
 def check_number_of_states(
-    name: str, n_states: int, examples: Sequence[object], max_states: int, as_numbers: Option | None
+    name: str, n_states: int, examples: Sequence[object], max_states: int, as_numbers: Option | Phrase | None
 ) -> None:
     """Refuse a column with more values than a discrete score can use; an option may read them as numbers."""
     if n_states <= max_states:
         return
     fix: Phrase = Phrase("leave the column out with {}", Option("drop", [name]))
-    if as_numbers is not None:
+    if isinstance(as_numbers, Phrase):
+        fix = Phrase("pass {} to read numbers", as_numbers)
+    elif as_numbers is not None:
         bins = Option("discretise", {name: "equal_frequency:4"})
         fix = Phrase("pass {} to read numbers or {} for bins, {}", as_numbers, bins, fix)
     limit = (

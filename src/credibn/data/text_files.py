@@ -10,7 +10,8 @@ import codecs
 import csv
 import io
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,10 @@ _CHUNK = 1 << 23
 _FALLBACK = "cp1252"
 """What text that is not UTF-8 most often is; it includes the printable characters of Latin-1."""
 _COMMENT = "#"
+_LINES_LOOKED_AT, _MOST_LOOKED_AT = 40, 1 << 20
+"""Lines, and characters, at the beginning of a file, among which the header is."""
+_FEWEST_RECORDS = 4
+_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class TextFile:
     comment: str | None
     needs_copy: bool
     note: Phrase | None
+    skipped: int = 0  # lines above the header
 
     def open(self, errors: str = "strict") -> io.TextIOWrapper:
         """Open the decoded text; line ends stay as they are."""
@@ -61,7 +67,7 @@ def look_at(path: str, compression: str, encoding: str | None, comment: str | No
         if encoding != "utf-8-sig":
             note = Phrase("{!r} is not UTF-8 text and was read as {}", os.path.basename(path), encoding)
             if encoding == _FALLBACK:  # any bytes are text in it
-                note = Phrase("{}: pass {} if letters look wrong", note, Option("encoding", "latin-1"))
+                note = Phrase("{}: pass {} if characters look wrong", note, Option("encoding", "latin-1"))
         needs_copy = needs_copy or encoding != "utf-8-sig" or is_mixed
     elif codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8-sig"
@@ -114,11 +120,75 @@ def _n_fields(line: str) -> int:
     return 1 + max(line.count(delimiter) for delimiter in ",;\t|")
 
 
+def first_lines(file: TextFile) -> list[str]:
+    """Return some lines at the beginning of a file, comments as empty lines; none where they are very long."""
+    lines, size = list[str](), 0
+    with file.open(errors="replace") as text:
+        while len(lines) < _LINES_LOOKED_AT and (line := text.readline(_MOST_LOOKED_AT)):
+            lines.append(line)
+            size += len(line)
+            if size > _MOST_LOOKED_AT:
+                return []
+    return ["\n" if file.comment is not None and line.startswith(file.comment) else line for line in lines]
+
+
+def delimiter_of_most(lines: Sequence[str]) -> str:
+    """Return what separates the fields of most lines."""
+    counts = {mark: sorted(line.count(mark) for line in lines if line.strip()) for mark in ",;\t|"}
+    return max(counts, key=lambda mark: counts[mark][len(counts[mark]) // 2 :][:1])
+
+
+def records_in(lines: Sequence[str], delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Return the records of some lines, and the line that each ends with; none where the quotes are wrong."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    records, ends = list[list[str]](), list[int]()
+    try:
+        for record in reader:
+            records.append([field.strip() for field in record])
+            ends.append(reader.line_num)
+    except csv.Error:
+        return [], []
+    return records, ends
+
+
+def is_irregular(records: Sequence[Sequence[str]]) -> bool:
+    """Whether records differ in the number of fields, or the first has one only that is not empty."""
+    sizes = {len(record) for record in records if any(record)}
+    return len(sizes) > 1 or not any(any(record[1:]) for record in records[:1])
+
+
+def lines_above(records: list[list[str]], ends: list[int]) -> int:
+    """Return how many lines stand above the header: a title has too few fields, or all but one of them are empty.
+
+    A header that lacks one field is not among them: R writes such headers.
+    """
+    sizes = [len(record) for record in records if any(record)]
+    if len(sizes) < _FEWEST_RECORDS:
+        return 0
+    n = max(set(sizes), key=lambda size: (sizes.count(size), size))
+    separator = "".join(records[0][:1]).startswith("sep=")  # a line for the spreadsheet alone
+    if not separator and (n < 3 or sizes.count(n) < len(sizes) // 2):
+        return 0
+    for at, record in enumerate(records[separator:], separator):
+        if len(record) == n and sum(map(bool, record)) > 1:
+            is_header = all(record) and not any(map(_NUMBER.fullmatch, record))
+            return ends[at - 1] if at and (is_header or separator) else 0
+        if len(record) == n - 1 or len(record) > n:
+            break
+    return ends[0] if separator else 0
+
+
+def lacks_first_name(records: list[list[str]]) -> bool:
+    """Whether the header has a field less than every row: R writes the names of rows without one."""
+    sizes = [len(record) for record in records if any(record)]
+    return len(sizes) >= _FEWEST_RECORDS and set(sizes[1:]) == {sizes[0] + 1} and sizes[0] > 1
+
+
 class RecordLines(Iterator[str]):
     """The lines of a text without comments: a line within a quoted field is no comment, whatever it begins with."""
 
-    def __init__(self, text: Iterator[str], comment: str | None) -> None:
-        self._text, self._comment = text, comment
+    def __init__(self, text: Iterator[str], file: TextFile) -> None:
+        self._text, self._comment, self._skipped = text, file.comment, file.skipped
         self.is_start = True  # of a record; the reader's caller sets it
         self.number = 0
 
@@ -126,6 +196,8 @@ class RecordLines(Iterator[str]):
         while True:
             line = next(self._text)
             self.number += 1
+            if self.number <= self._skipped:
+                continue
             if self.is_start and self._comment is not None and line.startswith(self._comment):
                 continue
             self.is_start = False
@@ -135,7 +207,7 @@ class RecordLines(Iterator[str]):
 def copy_as_utf8(file: TextFile, delimiter: str, header: tuple[str, ...], copy: str) -> None:
     """Write the table as UTF-8 text with one kind of line end and without comments."""
     with file.open() as text, open(copy, "w", encoding="utf-8", newline="") as sink:
-        lines = RecordLines(text, file.comment)
+        lines = RecordLines(text, file)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         writer = csv.writer(sink, delimiter=delimiter, lineterminator="\n")
         writer.writerow(header)

@@ -177,6 +177,7 @@ class _Networks(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 time_limit=self.time_limit,
                 n_threads=None if self.n_jobs in (None, -1) else whole_number("n_jobs", self.n_jobs, 1),
                 progress=progress or False,
+                posterior_share=False,  # no method asks for it, and it may take longer than the search
             )
         if not found.n_classes:
             raise TimeLimitError(
