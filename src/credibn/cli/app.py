@@ -100,7 +100,11 @@ class _Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else self.commands[name], rest
+        try:
+            return name, None if name is None else self.commands[name], rest
+        except KeyboardInterrupt:  # while the command's modules are imported
+            typer.echo("stopped; nothing was written", err=True)
+            raise
 
 
 app = typer.Typer(
