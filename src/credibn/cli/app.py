@@ -33,7 +33,7 @@ from credibn._base.text import printable
 from credibn._run.memory import explaining_shortage
 from credibn._run.progress import stage_bars
 from credibn.cli.convert import ScoreFormat, convert
-from credibn.cli.learn import kbest, learn
+from credibn.cli.learn import kbest, learn, optimum
 from credibn.cli.models import fit, predict, sample
 from credibn.cli.options import (
     AsJsonOption,
@@ -117,7 +117,7 @@ app = typer.Typer(
     "130 interrupted.\n\n'credibn --install-completion' teaches your "
     "shell (bash, zsh, fish, PowerShell) to complete commands and options with the tab key.",
 )
-for _command in (learn, kbest, edges, report, predict, fit, sample, posterior, convert):
+for _command in (learn, kbest, optimum, edges, report, predict, fit, sample, posterior, convert):
     app.command(cls=_Command)(_command)
 
 _Engine = Annotated[

@@ -251,6 +251,7 @@ class CredibleSet:
         if self.n_requested is not None and self.complete:
             what = "networks" if self.settings.get("k_best") == "networks" else "classes"
             tied = f", and {self.n_tied_at_boundary:,} more tie with the last" if self.n_tied_at_boundary else ""
+            tied = "; others may score the same" if self.n_tied_at_boundary is None else tied
             return f"These are the best {what}{scope}, {self.n_requested:,} or all there are: none scores higher{tied}."
         if self.complete:
             return f"No network{scope} that scores at least {last:.6f} is missing."

@@ -12,7 +12,17 @@ from typing import Any
 from credibn._run.progress import watching
 from credibn.credible import CredibleSet
 from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, start, why_stopped, within_limits
+from credibn.learning.runs import (
+    Answer,
+    Learning,
+    best_so_far,
+    collect,
+    find,
+    find_optimum,
+    start,
+    why_stopped,
+    within_limits,
+)
 from credibn.options import (
     Edges,
     Limits,
@@ -204,4 +214,4 @@ def find_credible_set(call: Learning) -> CredibleSet:
 def _optimum(call: Learning) -> Answer:
     """Return the optimal networks, or the best one known where the run is stopped before."""
     table = call.source.try_table_for(0.0)
-    return best_so_far(call) if table is None else find(call, table, 0.0, max_classes=1)
+    return best_so_far(call) if table is None else find_optimum(call, table)
