@@ -161,9 +161,9 @@ std::int64_t add_cluster_cut(SearchProblem& self, const std::vector<int>& nodes,
   });
 }
 
-// The entries of some cuts (numbers in the pool) in some columns (positions) of a linear program: for each cut a list of
-// (place in `positions`, value), or for each column a list of (n + place in `ids`, value), since the rows of the cuts
-// follow the equations of the n nodes; and the right-hand sides of the cuts.
+// The entries of some cuts (numbers in the pool) in some columns (positions) of a linear program: for each cut a list
+// of (place in `positions`, value), or for each column a list of (n + place in `ids`, value), since the rows of the
+// cuts follow the equations of the n nodes; and the right-hand sides of the cuts.
 //
 // For each node, the most common coefficient is subtracted: the node's equation makes up for it, and few entries
 // remain. Positions from `size` on are the nodes' artificial candidates, which have the node's largest coefficient.

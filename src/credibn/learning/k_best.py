@@ -194,8 +194,10 @@ def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None, float
     """
     if k == 1:
         table = call.source.try_table_for(0.0)
-        answer = best_so_far(call) if table is None else find_optimum(call, table)
-        return answer, call.run.reason if table is None else why_stopped(call, answer.found), 0.0
+        if table is None:
+            return best_so_far(call), call.run.reason, 0.0
+        best = find_optimum(call, table)
+        return best, why_stopped(call, best.found), 0.0
     epsilon, answer = math.log(DEFAULT_BAYES_FACTOR), None
     while True:
         gap = min(epsilon, call.source.largest_epsilon)

@@ -125,7 +125,7 @@ def _echoed(
 def find(
     call: Learning, table: ScoreTable, epsilon: float, max_networks: int | None = None, max_classes: int | None = None
 ) -> Answer:
-    """Search, with quotas that leave at least what is asked for and all that ties with it, unless that is one network."""
+    """Search, with quotas that leave at least what is asked for and all that ties with it; one network has no ties."""
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     if max_networks == 1:
         answer = find_optimum(call, table)

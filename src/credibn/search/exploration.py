@@ -33,8 +33,8 @@ from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxatio
 
 SEED = 1
 EFFORT, MOST_EFFORT = 2_000, 100_000_000
-"""How often the search for a first network looks at each candidate, for each node, and at candidates in all: some tenths
-of a second. Fractional solutions lead to better networks."""
+"""How often the search for a first network looks at each candidate, for each node, and at candidates in all: a few
+tenths of a second. Fractional solutions lead to better networks."""
 ROUNDS_PER_SEARCH = 5
 """Each fractional solution is rounded to a network; every fifth one is the start of a longer search."""
 TOWARDS_SOLUTION = 0.2
@@ -273,7 +273,7 @@ class Exploration:
             if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
             if len(recent) < 2 or recent[-1] - recent[-2] > LEAST_RISE * gap:
-                self.relaxation.drop_idle()  # not where solutions of one cost take turns: cuts would come and go for ever
+                self.relaxation.drop_idle()  # elsewhere solutions of one cost take turns, and cuts would return
         assert strongest is not None
         if is_root:
             self.statistics.gap_after = _finite(max(0.0, self.collection.best() - strongest.lower))

@@ -29,10 +29,7 @@ class IntegerProgram:
         checkpoints = Checkpoints(problem, collection)
         state = checkpoints.restore()
         branches = search.begin() if state is None else search.restore(state)
-        if is_shared:
-            unexplored = hand_out(search, branches, checkpoints)
-        else:
-            unexplored = search.explore(branches, checkpoints)
+        unexplored = hand_out(search, branches, checkpoints) if is_shared else search.explore(branches, checkpoints)
         tied = search.list_ties() if problem.optimum_only and unexplored == math.inf else None
         if tied is not None:
             return found_in(ties_of(problem), tied, math.inf, asdict(search.statistics))
