@@ -129,7 +129,7 @@ class ClassAverages {
   OrientationProbabilities<W> probabilities_;
 };
 
-// The probability that there is a directed path from one node to another.
+// The descendants of each node, with its parents.
 //
 // In a member of a class, let a shortest path leave u inside its undirected component A. It has no chord, or a shorter
 // one existed; and no two of its edges meet head to head, or they formed a v-structure that is not in the CPDAG. So it
@@ -137,24 +137,26 @@ class ClassAverages {
 // for some p in Y(x): {x} if they are neighbours, else the neighbours of the component of A - N[u] that holds x. A path
 // that leaves A does so by a compelled edge into another component, all nodes of which have the same compelled parents:
 // it reaches all of them, whatever their directions, and all that follows. So u reaches v outside A if it reaches, in
-// A, one of the nodes X from which a path to v begins with a compelled edge. Altogether: with Y the union of Y(x) over
-// X, the probability is 1 - P(all of Y are parents of u), and 1 if u is in X.
+// A, one of the nodes X from which a path to v begins with a compelled edge. Altogether: the parents of u decide which
+// nodes descend from it. With Y the union of Y(x) over X, v descends from u if u is in X, or not all of Y are parents.
 template <int W>
-class AncestorAverages {
+class Descendants {
  public:
-  explicit AncestorAverages(int n) : sums(std::size_t(n) * std::size_t(n)), n_(n) {
+  explicit Descendants(int n) : n_(n) {
     reach_.resize(std::size_t(n));
     children_.resize(std::size_t(n));
     component_of_.resize(std::size_t(n));
   }
 
-  // `parents` is the member that was analysed.
-  void add_class(const EquivalenceClass<W>& analysed, const Bits<W>* parents, double weight) {
+  // Calls visit(u, parents, probability, descendants) for every parent set of every node among the members of a class,
+  // all equally likely. `member` is the one that was analysed.
+  template <class Visit>
+  void each_in_class(const EquivalenceClass<W>& analysed, const Bits<W>* member, const Visit& visit) {
     for (int v = 0; v < n_; ++v) component_of_[std::size_t(v)] = Bits<W>::of(v);
     for (int k = 0; k < analysed.n_components(); ++k)
       analysed.component(k).each([&](int v) { component_of_[std::size_t(v)] = analysed.component(k); });
     find_children(analysed.compelled());
-    each_from_last(parents, [&](int v) {
+    each_from_last(member, [&](int v) {
       Bits<W> reached;
       for (Bits<W> left = children_[std::size_t(v)]; left.any(); left -= reached) {
         const Bits<W>& whole = component_of_[std::size_t(left.lowest())];
@@ -163,31 +165,31 @@ class AncestorAverages {
       }
       reach_[std::size_t(v)] = reached;
     });
-    for (int v = 0; v < n_; ++v) add_certain(v, reach_[std::size_t(v)], weight);
+    for (int v = 0; v < n_; ++v)
+      if (!analysed.undirected(v).any()) visit(v, analysed.compelled(v), 1.0, reach_[std::size_t(v)]);
     for (int k = 0; k < analysed.n_components(); ++k) {
-      const auto& probabilities = probabilities_.of(analysed.component(k), analysed.undirected());
-      analysed.component(k).each([&](int v) { add_uncertain(v, analysed.undirected(), probabilities, weight); });
+      int node = -1;
+      for (const ParentSetProbability<W>& of_set : probabilities_.of(analysed.component(k), analysed.undirected())) {
+        if (of_set.node != node) find_gates(node = of_set.node, analysed.undirected());
+        Bits<W> reached = reach_[std::size_t(node)];
+        for (const auto& [gate, behind] : gates_)
+          if (!gate.is_subset_of(of_set.parents)) reached |= behind;
+        visit(node, analysed.compelled(node) | of_set.parents, of_set.probability, reached);
+      }
     }
   }
-  void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
+  template <class Visit>
+  void each_in_network(const Bits<W>* parents, const Visit& visit) {
     find_children(parents);
     each_from_last(parents, [&](int v) {
       Bits<W> reached = children_[std::size_t(v)];
       reached.each([&](int child) { reached |= reach_[std::size_t(child)]; });
       reach_[std::size_t(v)] = reached;
     });
-    for (int v = 0; v < n_; ++v) add_certain(v, reach_[std::size_t(v)], weight);
+    for (int v = 0; v < n_; ++v) visit(v, parents[v], 1.0, reach_[std::size_t(v)]);
   }
-
-  std::vector<CompensatedSum> sums;  // n by n, at (ancestor, descendant)
 
  private:
-  void add(int ancestor, int descendant, double probability) {
-    sums[std::size_t(ancestor) * std::size_t(n_) + std::size_t(descendant)] += probability;
-  }
-  void add_certain(int v, const Bits<W>& reached, double weight) {
-    reached.each([&](int u) { add(v, u, weight); });
-  }
   // Visits all nodes, each after its children.
   template <class Visit>
   void each_from_last(const Bits<W>* parents, const Visit& visit) {
@@ -205,52 +207,92 @@ class AncestorAverages {
     for (Bits<W>& children : children_) children = Bits<W>();
     for (int v = 0; v < n_; ++v) parents[v].each([&](int parent) { children_[std::size_t(parent)].set(v); });
   }
-  void add_uncertain(int u, const Bits<W>* neighbours, const std::vector<ParentSetProbability<W>>& probabilities,
-                     double weight) {
-    const Bits<W>& component = component_of_[std::size_t(u)];
-    // gates[x]: the nodes of which one must be a child of u for a path to x.
-    std::vector<std::pair<int, Bits<W>>> gates;
-    neighbours[u].each([&](int x) { gates.emplace_back(x, Bits<W>::of(x)); });
-    for (Bits<W> far = component - neighbours[u] - Bits<W>::of(u); far.any();) {
-      const Bits<W> component_of_x = connected_component(far.lowest(), far, neighbours);
-      Bits<W> around;
-      component_of_x.each([&](int x) { around |= neighbours[x]; });
-      around &= neighbours[u];
-      component_of_x.each([&](int x) { gates.emplace_back(x, around); });
-      far -= component_of_x;
-    }
-    const auto [first, last] =
-        std::equal_range(probabilities.begin(), probabilities.end(), ParentSetProbability<W>{u, {}, 0.0},
-                         [](const auto& a, const auto& b) { return a.node < b.node; });
-    std::vector<std::pair<Bits<W>, double>> known;  // many nodes lie behind the same gate
-    // The probability that not all of the nodes are parents of u.
-    const auto some_child = [&, first = first, last = last](const Bits<W>& nodes) {
-      for (const auto& [gate, probability] : known)
-        if (gate == nodes) return probability;
-      double probability = 0.0;
-      for (auto of_set = first; of_set != last; ++of_set)
-        if (!nodes.is_subset_of(of_set->parents)) probability += of_set->probability;
-      known.emplace_back(nodes, probability);
-      return probability;
+  // The sets of neighbours of u of which one must be its child, and what lies behind each.
+  void find_gates(int u, const Bits<W>* neighbours) {
+    gates_.clear();
+    const auto with_rest = [&](Bits<W> nodes) {
+      Bits<W> behind = nodes;
+      nodes.each([&](int x) { behind |= reach_[std::size_t(x)]; });
+      return behind;
     };
-    Bits<W> beyond;
-    for (const auto& [x, gate] : gates) {
-      add(u, x, weight * some_child(gate));
-      beyond |= reach_[std::size_t(x)];
+    neighbours[u].each([&](int x) { gates_.emplace_back(Bits<W>::of(x), with_rest(Bits<W>::of(x))); });
+    for (Bits<W> far = component_of_[std::size_t(u)] - neighbours[u] - Bits<W>::of(u); far.any();) {
+      const Bits<W> part = connected_component(far.lowest(), far, neighbours);
+      Bits<W> around;
+      part.each([&](int x) { around |= neighbours[x]; });
+      gates_.emplace_back(around & neighbours[u], with_rest(part));
+      far -= part;
     }
-    (beyond - reach_[std::size_t(u)]).each([&](int v) {
-      Bits<W> gate;
-      for (const auto& [x, of_x] : gates)
-        if (reach_[std::size_t(x)].test(v)) gate |= of_x;
-      add(u, v, weight * some_child(gate));
-    });
   }
 
   int n_;
   std::vector<Bits<W>> reach_;  // by a path that begins with a compelled edge
   std::vector<Bits<W>> children_;
   std::vector<Bits<W>> component_of_;
+  std::vector<std::pair<Bits<W>, Bits<W>>> gates_;
   OrientationProbabilities<W> probabilities_;
+};
+
+// The probability that there is a directed path from one node to another.
+template <int W>
+class AncestorAverages {
+ public:
+  explicit AncestorAverages(int n) : sums(std::size_t(n) * std::size_t(n)), n_(n), descendants_(n) {}
+
+  void add_class(const EquivalenceClass<W>& analysed, const Bits<W>* member, double weight) {
+    descendants_.each_in_class(analysed, member, [&](int u, const Bits<W>&, double probability, const Bits<W>& below) {
+      add(u, below, weight * probability);
+    });
+  }
+  void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
+    descendants_.each_in_network(parents,
+                                 [&](int u, const Bits<W>&, double, const Bits<W>& below) { add(u, below, weight); });
+  }
+
+  std::vector<CompensatedSum> sums;  // n by n, at (ancestor, descendant)
+
+ private:
+  void add(int u, const Bits<W>& below, double probability) {
+    below.each([&](int v) { sums[std::size_t(u) * std::size_t(n_) + std::size_t(v)] += probability; });
+  }
+
+  int n_;
+  Descendants<W> descendants_;
+};
+
+// The probability that a node has these parents and that another descends from it: what an average of causal effects
+// needs, since the parents of the cause are adjusted for, and what does not descend from it has no effect.
+template <int W>
+class CauseAverages {
+ public:
+  explicit CauseAverages(int n) : parent_sets(std::size_t(n)), paths(std::size_t(n)), n_(n), descendants_(n) {}
+
+  void add_class(const EquivalenceClass<W>& analysed, const Bits<W>* member, double weight) {
+    descendants_.each_in_class(analysed, member,
+                               [&](int u, const Bits<W>& parents, double probability, const Bits<W>& below) {
+                                 add(u, parents, weight * probability, below);
+                               });
+  }
+  void add_network(const EquivalenceClass<W>&, const Bits<W>* parents, double weight) {
+    descendants_.each_in_network(
+        parents, [&](int u, const Bits<W>& above, double, const Bits<W>& below) { add(u, above, weight, below); });
+  }
+
+  std::vector<ParentSetSums<W>> parent_sets;
+  std::vector<std::vector<CompensatedSum>> paths;  // of each node: by parent set and descendant
+
+ private:
+  void add(int u, const Bits<W>& parents, double probability, const Bits<W>& below) {
+    ParentSetSums<W>& sums = parent_sets[std::size_t(u)];
+    std::vector<CompensatedSum>& of_paths = paths[std::size_t(u)];
+    const std::size_t number = sums.number(parents), n = std::size_t(n_);
+    sums.add(number, probability);
+    if (of_paths.size() < sums.size() * n) of_paths.resize(sums.size() * n);
+    below.each([&](int v) { of_paths[number * n + std::size_t(v)] += probability; });
+  }
+
+  int n_;
+  Descendants<W> descendants_;
 };
 
 }  // namespace credibn::averages

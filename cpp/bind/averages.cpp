@@ -117,6 +117,36 @@ nb::object average_ancestors_py(const In<std::int64_t, 1>& offsets, const In<std
   });
 }
 
+// For each node and each of its parent sets: the probability, alone and together with each descendant.
+template <int W>
+nb::object to_python(const CauseAverages<W>& averages, std::size_t n, std::size_t words) {
+  std::vector<std::int64_t> nodes;
+  Words masks;
+  std::vector<double> probabilities, paths;
+  for (std::size_t v = 0; v < n; ++v) {
+    const ParentSetSums<W>& sums = averages.parent_sets[v];
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      nodes.push_back(std::int64_t(v));
+      append(&sums.set(k), 1, words, masks);
+      probabilities.push_back(sums.sum(k));
+    }
+    for (const CompensatedSum& sum : averages.paths[v]) paths.push_back(sum.value());
+  }
+  const std::size_t m = nodes.size();
+  return nb::make_tuple(to_numpy(std::move(nodes), {m}), to_numpy(std::move(masks), {m, words}),
+                        to_numpy(std::move(probabilities), {m}), to_numpy(std::move(paths), {m, n}));
+}
+
+nb::object average_causes_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
+                             const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
+  const WeightedNetworks networks{offsets, masks, choices, weights};
+  networks.check();
+  return with_width(networks.words(), [&](auto width) {
+    return to_python(averaged<decltype(width)::value, CauseAverages>(networks, are_classes), networks.n(),
+                     networks.words());
+  });
+}
+
 nb::object sample_members_py(const In<std::uint64_t, 3>& masks, std::uint64_t seed) {
   const std::size_t k = masks.shape(0), n = masks.shape(1), words = masks.shape(2);
   require_shape(n, words);
@@ -145,6 +175,8 @@ void bind_averages(nb::module_& module) {
              array("weights"), nb::arg("are_classes"));
   module.def("average_ancestors", &average_ancestors_py, array("offsets"), array("masks"), array("choices"),
              array("weights"), nb::arg("are_classes"));
+  module.def("average_causes", &average_causes_py, array("offsets"), array("masks"), array("choices"), array("weights"),
+             nb::arg("are_classes"));
   module.def("sample_members", &sample_members_py, array("masks"), nb::arg("seed"));
 }
 

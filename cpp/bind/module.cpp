@@ -12,6 +12,7 @@ void bind_subsets(nanobind::module_& module);
 void bind_classes(nanobind::module_& module);
 void bind_averages(nanobind::module_& module);
 void bind_posterior(nanobind::module_& module);
+void bind_factored(nanobind::module_& module);
 
 }  // namespace credibn::bind
 
@@ -25,4 +26,5 @@ NB_MODULE(_core, module) {
   credibn::bind::bind_classes(module);
   credibn::bind::bind_averages(module);
   credibn::bind::bind_posterior(module);
+  credibn::bind::bind_factored(module);
 }

@@ -48,6 +48,7 @@ struct NetworkSumResult {
   double log_mass = 0.0;              // relative to the sum of the nodes' best scores; -infinity if there is no network
   std::vector<double> probabilities;  // of each candidate; empty unless requested
   std::vector<double> descents;       // [j * n + v]: that v descends from j; empty unless requested
+  std::vector<double> paths;          // [k * n + v]: that the cause has its k-th candidate as parents and reaches v
 };
 
 class NetworkSum {
@@ -81,7 +82,8 @@ class NetworkSum {
     wholes_.resize(block_ * kGroup);
   }
 
-  NetworkSumResult run() {
+  // With a cause, a node, the probabilities of its parent sets together with each of its descendants too.
+  NetworkSumResult run(int cause = -1) {
     NetworkSumResult result;
     sum_forwards();
     const std::size_t all = x_.size() - 1;
@@ -90,16 +92,11 @@ class NetworkSum {
     descents_.resize(std::size_t(n_) * std::size_t(n_));
     sum_backwards();
     for (const CompensatedSum& descent : descents_) result.descents.push_back(descent.value());
+    if (cause >= 0) result.paths = paths_of(cause);
     for (int j = 0; j < n_; ++j) {
       stop_.check();
       sums_.sum_over_supersets(j);
-      const double best = local_.best(j);
-      for (std::int64_t candidate = local_.offsets[j]; candidate < local_.offsets[j + 1]; ++candidate) {
-        const Scaled weight = sums_.get(j, std::uint32_t(local_.masks[candidate]));
-        const Scaled own = scaled_exp(local_.scores[candidate], best);
-        result.probabilities.push_back(
-            std::ldexp(weight.mantissa.high * own.mantissa.high, weight.exponent + own.exponent));
-      }
+      each_probability(j, [&](double probability) { result.probabilities.push_back(probability); });
     }
     return result;
   }
@@ -127,6 +124,43 @@ class NetworkSum {
   static constexpr std::size_t kChunksPerJoin = 4;
 
   static int minor_nodes(int n) { return std::min(8, n / 2); }
+
+  // Where the place of A(j, U) holds a sum over the sets U that contain a parent set of j: the probability of each.
+  template <class Visit>
+  void each_probability(int j, const Visit& visit) const {
+    const double best = local_.best(j);
+    for (std::int64_t candidate = local_.offsets[j]; candidate < local_.offsets[j + 1]; ++candidate) {
+      const Scaled weight = sums_.get(j, std::uint32_t(local_.masks[candidate]));
+      const Scaled own = scaled_exp(local_.scores[candidate], best);
+      visit(std::ldexp(weight.mantissa.high * own.mantissa.high, weight.exponent + own.exponent));
+    }
+  }
+  // A node descends from the cause if it is not in the set U of those that do not: the other sets U alone are summed.
+  std::vector<double> paths_of(int cause) {
+    const std::size_t n_sets = x_.size(), n = std::size_t(n_), own = std::size_t(1) << cause;
+    const auto each_set = [&](const auto& visit) {
+      for (std::size_t set = 0; set < n_sets; ++set)
+        if (!(set & own)) visit(std::uint32_t(set));
+    };
+    std::vector<Scaled> weights;
+    each_set([&](std::uint32_t set) { weights.push_back(sums_.get(cause, set)); });
+    std::vector<double> paths(std::size_t(local_.offsets[cause + 1] - local_.offsets[cause]) * n);
+    for (int v = 0; v < n_; ++v) {
+      if (v == cause) continue;
+      stop_.check();
+      std::size_t at = 0;
+      each_set([&](std::uint32_t set) {
+        sums_.set(cause, set, set >> v & 1 ? Scaled{} : weights[at]);
+        ++at;
+      });
+      sums_.sum_over_supersets(cause);
+      std::size_t candidate = 0;
+      each_probability(cause, [&](double probability) { paths[candidate++ * n + std::size_t(v)] = probability; });
+    }
+    std::size_t at = 0;
+    each_set([&](std::uint32_t set) { sums_.set(cause, set, weights[at++]); });
+    return paths;
+  }
 
   double power(const Scaled& value) const {
     return value.mantissa.high == 0.0 ? kPowerOfNothing : double(value.exponent);
@@ -403,11 +437,11 @@ class NetworkSum {
 };
 
 // Throws Stopped when `watch` returned false.
-inline NetworkSumResult sum_networks(const LocalScores& local, bool with_marginals, const Watch& watch) {
+inline NetworkSumResult sum_networks(const LocalScores& local, bool with_marginals, int cause, const Watch& watch) {
   NetworkSumResult result;
   StopFlag stop;
   run_tasks(1, 1, watch, stop, [&](std::size_t, unsigned, TaskProgress& progress) {
-    result = NetworkSum(local, with_marginals, stop, progress).run();
+    result = NetworkSum(local, with_marginals, stop, progress).run(cause);
   });
   return result;
 }

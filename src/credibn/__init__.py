@@ -8,42 +8,41 @@ step by step. `fit_network` gives a structure its parameters.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
-from credibn.data import Dataset, read_data
-from credibn.errors import CredibnError, CredibnWarning
-from credibn.graphs import CPDAG
-from credibn.learning import exact_posterior, k_best_classes, k_best_networks, learn
-from credibn.models import (
-    AveragedModel,
-    BayesianNetwork,
-    average_models,
-    fit_network,
-    read_network,
-    write_network,
-)
-from credibn.posterior import Posterior
-from credibn.scores import (
-    AIC,
-    BIC,
-    BDeu,
-    BGe,
-    ConditionalGaussianBIC,
-    EdgeLogOdds,
-    EdgePenalty,
-    GaussianBIC,
-    LocalScore,
-    ScoreTable,
-    ScoringEstimate,
-    SetScore,
-    UniformPrior,
-    estimate_scoring,
-    read_scores,
-    read_tiers,
-    score_parent_sets,
-    write_scores,
-)
-
 if TYPE_CHECKING:
+    from credibn.credible import CredibleClass, CredibleSet, FeatureProbability
+    from credibn.data import Dataset, read_data
+    from credibn.errors import CredibnError, CredibnWarning
+    from credibn.graphs import CPDAG
+    from credibn.learning import exact_posterior, k_best_classes, k_best_networks, learn
+    from credibn.models import (
+        AveragedModel,
+        BayesianNetwork,
+        average_models,
+        fit_network,
+        read_network,
+        write_network,
+    )
+    from credibn.posterior import Posterior
+    from credibn.scores import (
+        AIC,
+        BIC,
+        BDeu,
+        BGe,
+        ConditionalGaussianBIC,
+        EdgeLogOdds,
+        EdgePenalty,
+        GaussianBIC,
+        LocalScore,
+        ScoreTable,
+        ScoringEstimate,
+        SetScore,
+        UniformPrior,
+        estimate_scoring,
+        read_scores,
+        read_tiers,
+        score_parent_sets,
+        write_scores,
+    )
     from credibn.sklearn import CredibleNetworks, CredibleNetworksClassifier, CredibleNetworksRegressor
 
 __all__ = [
@@ -89,12 +88,48 @@ __all__ = [
     "write_scores",
 ]
 
+_STAGES = {
+    "credible": ("CredibleClass", "CredibleSet", "FeatureProbability"),
+    "data": ("Dataset", "read_data"),
+    "errors": ("CredibnError", "CredibnWarning"),
+    "graphs": ("CPDAG",),
+    "learning": ("exact_posterior", "k_best_classes", "k_best_networks", "learn"),
+    "models": ("AveragedModel", "BayesianNetwork", "average_models", "fit_network", "read_network", "write_network"),
+    "posterior": ("Posterior",),
+    "scores": (
+        "AIC",
+        "BIC",
+        "BDeu",
+        "BGe",
+        "ConditionalGaussianBIC",
+        "EdgeLogOdds",
+        "EdgePenalty",
+        "GaussianBIC",
+        "LocalScore",
+        "ScoreTable",
+        "ScoringEstimate",
+        "SetScore",
+        "UniformPrior",
+        "estimate_scoring",
+        "read_scores",
+        "read_tiers",
+        "score_parent_sets",
+        "write_scores",
+    ),
+    "sklearn": ("CredibleNetworks", "CredibleNetworksClassifier", "CredibleNetworksRegressor"),
+}
+"""The stage that each name comes from: it is imported when somebody asks for one of its names, or for itself."""
+_STAGE_OF = {name: stage for stage, names in _STAGES.items() for name in names}
+_PACKAGES = {*_STAGES, "_base", "_run", "cli", "examples", "options", "report", "search"}
+
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a while to import: only those who ask for an estimator wait for it.
-    if name in __all__:
-        return getattr(importlib.import_module("credibn.sklearn"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _PACKAGES:
+        return importlib.import_module(f"credibn.{name}")
+    if name not in _STAGE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"credibn.{_STAGE_OF[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

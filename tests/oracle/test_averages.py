@@ -34,6 +34,7 @@ from credibn.credible.weights import log_sum, shares
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.posterior.parent_sets import ParentSetProbabilities
+from credibn.scores.table import parent_positions
 from profiles import examples, sampled
 from test_classes import listed, random_chordal, random_dag, to_masks
 
@@ -129,6 +130,23 @@ def check_class(dag, members):
     }
     assert found == pytest.approx(expected["parent_sets"], abs=1e-12)
     np.testing.assert_allclose(_core.average_ancestors(*arrays), expected["paths"], atol=1e-12)
+    check_causes(arrays, members)
+
+
+def check_causes(arrays, members):
+    """The parents of a node together with each descendant, from the list of the members of a class."""
+    expected = Counter()
+    for dag in members:
+        for u, parents in enumerate(dag):
+            expected[u, parents] += 1 / len(members)
+            for v in range(len(dag)):
+                expected[u, parents, v] += oracle.has_path(dag, u, v) / len(members)
+    nodes, masks, probabilities, paths = _core.average_causes(*arrays)
+    found = {}
+    for u, parents, probability, row in zip(nodes.tolist(), parent_positions(masks), probabilities, paths, strict=True):
+        found[u, tuple(parents)] = probability
+        found.update({(u, tuple(parents), v): p for v, p in enumerate(row)})
+    assert found == pytest.approx(dict(expected), abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [64, 65, 130])

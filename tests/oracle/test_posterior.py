@@ -504,7 +504,7 @@ def test_the_core_refuses_what_it_cannot_sum():
         (np.array([0, 1, 2]), np.array([0.0, np.nan]), masks),
     ):
         with pytest.raises(ValueError, match=r"\w"):
-            _core.sum_networks(*wrong, True, None)
+            _core.sum_networks(*wrong, True, None, None)
 
 
 # ----------------------------------------------------------------- the share of a credible set

@@ -417,7 +417,9 @@ def test_the_script_reports_mistakes_alike(asia, tmp_path):
 
 
 def test_a_name_that_the_file_cannot_carry_is_noticed_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("credibn.cli.app.score_parent_sets", lambda *_, **__: pytest.fail("scored before the check"))
+    monkeypatch.setattr(
+        "credibn.cli.scoring.score_parent_sets", lambda *_, **__: pytest.fail("scored before the check")
+    )
     path = tmp_path / "blank.csv"
     path.write_text("a b,c\nx,u\ny,v\n")
     result = run("score", path, "-o", tmp_path / "out.jkl")

@@ -223,7 +223,7 @@ def test_files_are_complete_before_anything_is_printed(data, tmp_path, monkeypat
 @pytest.mark.parametrize(("words", "is_limited"), [((), False), (("--time-limit", 3600), True)])
 def test_the_report_is_under_the_time_limit(data, tmp_path, monkeypatch, words, is_limited):
     given = []
-    monkeypatch.setattr("credibn.cli.learn.write_learning_page", lambda *words: given.append(words[-1]))
+    monkeypatch.setattr("credibn.report.write_learning_page", lambda *words: given.append(words[-1]))
     run("learn", data, "-o", tmp_path, *words)
     (seconds,) = given
     assert (seconds is not None) is is_limited
@@ -271,7 +271,7 @@ def test_ctrl_c_while_writing_loses_nothing(data, tmp_path, monkeypatch):
         result = run("learn", data, "--json", "-o", tmp_path / "one")
         assert result.exit_code == 0, result.output
         assert (tmp_path / "one" / "report.html").is_file()
-        monkeypatch.setattr("credibn.cli.learn.write_learning_page", interrupted_page)
+        monkeypatch.setattr("credibn.report.write_learning_page", interrupted_page)
         result = run("learn", data, "--json", "-o", tmp_path / "two")
     finally:
         signal.signal(signal.SIGINT, before)

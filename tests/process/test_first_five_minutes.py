@@ -7,7 +7,7 @@ names, as they stand there, and repeats the command with them: what a message ad
 import json
 import re
 import shlex
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -25,53 +25,10 @@ SECONDS = 60
 FINISHED = (0, 3)
 """The exit statuses of an answer that is complete, and of one that a limit cut short."""
 
-_EMPTY = "the advice for a column without a value is to drop every row"
-_NAMES = "blanks around names stay"
-_STATE = "missing numbers cannot be a state, although the error offers that"
-_UNITS = "the advice is to drop numbers with a unit"
-TO_DO: dict[str, dict[str, str]] = {
-    "visit": {
-        "units.csv": _UNITS,
-        "empty_column.csv": _EMPTY,
-        "comma_at_line_ends.csv": _EMPTY,
-        "blanks_around_cells.csv": _NAMES,
-    },
-    "predict": {
-        "empty_column.csv": _EMPTY,
-        "comma_at_line_ends.csv": _EMPTY,
-        "blanks_around_cells.csv": _NAMES,
-    },
-    "data": {
-        "thousands.csv": "the command drops the columns that it reads with --thousands",
-        "units.csv": _UNITS,
-        "repeated_names.csv": "nothing is described",
-        "missing_marks.csv": "a column with 'n/a' is dropped",
-        "blanks_around_cells.csv": _NAMES,
-    },
-    "remedies": {
-        "gaps_in_numbers.csv": _STATE,
-        "utf_16.csv": "the warning offers an encoding that the file does not have",
-        "one_row.csv": "the warning offers to drop every column",
-        "empty_column.csv": _EMPTY,
-        "comma_at_line_ends.csv": _EMPTY,
-        "missing_marks.csv": _STATE,
-    },
-    "kinds": {"blanks_around_cells.csv": _NAMES},
-    "warned": {"empty_column.csv": _EMPTY},
-}
-"""What does not work yet, by test and table."""
 
-
-def tables_for(test, tables=TABLES):
-    """The tables as parameters of a test, marked as slow or as not working yet."""
-
-    def marks(table):
-        if table.is_slow:
-            yield pytest.mark.slow
-        if table.file in TO_DO.get(test, {}):
-            yield pytest.mark.xfail(strict=True, reason=TO_DO[test][table.file])
-
-    return [pytest.param(table, marks=[*marks(table)], id=table.file) for table in tables]
+def parameters(tables=TABLES):
+    """The tables as parameters of a test; some are slow."""
+    return [pytest.param(table, marks=[pytest.mark.slow] * table.is_slow, id=table.file) for table in tables]
 
 
 # ---------------------------------------------------------------------------- following advice
@@ -102,7 +59,7 @@ def remedies(message):
                 continue  # it is named without a value
             words += shlex.split(bare)
         stop = found.start(1) + len(flag if len(words) == 1 else f"{flag} {bare}")
-        if end is not None and message[end : found.start()] == " ":
+        if end is not None and message[end : found.start()] in (" ", " with "):
             ways[-1] += words
         else:
             ways.append(words)
@@ -122,23 +79,18 @@ def run(*words):
 
 
 class Visitor:
-    """Someone who runs commands, and obeys the first error that occurs to the letter.
+    """Someone who runs commands, and obeys the first error that occurs to the letter."""
 
-    `by_hand` does what no option does, by the words of the advice.
-    """
-
-    def __init__(self, by_hand):
-        self.advice, self.words, self.by_hand = None, [], by_hand
+    def __init__(self):
+        self.advice, self.words = None, []
 
     def __call__(self, *words):
         result = run(*words, *self.words)
         if result.exit_code not in FINISHED:
             assert self.advice is None, f"a second error, after {self.advice}: {result.stderr}"
-            ways, manual = remedies(result.stderr), [do for words, do in self.by_hand if words in result.stderr]
-            assert ways or manual, f"nothing to follow: {result.stderr}"
-            self.advice = self.words = ways[0] if ways else []
-            for do in manual:
-                do()
+            ways = remedies(result.stderr)
+            assert ways, f"nothing to follow: {result.stderr}"
+            self.advice = self.words = ways[0]
             result = run(*words, *self.words)
             assert result.exit_code in FINISHED, f"the advice {self.advice} does not help: {result.stderr}"
         return result
@@ -165,9 +117,7 @@ def learned(tmp_path_factory):
     def learn(table: MessyTable):
         folder = tmp_path_factory.mktemp(table.name)
         table.save(folder / table.file, table.columns())
-        visitor = Visitor(
-            [(words, partial(save, folder / table.file, table.columns())) for words, save in table.by_hand]
-        )
+        visitor = Visitor()
         result = visitor("learn", folder / table.file, *limits(folder / "out"))
         visitor.words = []  # a result remembers how its table was read
         return folder, result, visitor
@@ -193,7 +143,7 @@ def assert_sensible(table, folder):
         assert joined.get(frozenset(pair), 0.0) < 0.5, f"{pair} is joined: {joined}"
 
 
-@pytest.mark.parametrize("table", tables_for("visit"))
+@pytest.mark.parametrize("table", parameters())
 def test_a_visit_ends_with_a_sensible_network(table, learned):
     folder, _, visitor = learned(table)
     assert_sensible(table, folder / "out")
@@ -202,13 +152,12 @@ def test_a_visit_ends_with_a_sensible_network(table, learned):
     assert all(name.split("\n")[0] in page for pair in table.joined for name in pair if name.isalpha())
 
 
-@pytest.mark.parametrize("table", tables_for("predict", [table for table in TABLES if table.target is not None]))
+@pytest.mark.parametrize("table", parameters([table for table in TABLES if table.target is not None]))
 def test_new_rows_are_predicted_without_the_table(table, learned):
     folder, _, visitor = learned(table)
     rows = {name: values[:40] for name, values in table.columns().items()}
     new = folder / f"new.{table.file.split('.', 1)[1]}"
-    save = table.by_hand[0][1] if table.by_hand else table.save  # new rows come as the table did in the end
-    save(new, rows)
+    table.save(new, rows)
     answer = visitor("predict", folder / "out", new, "--target", table.target, "-o", folder / "answer.parquet")
     assert answer.exit_code == 0, answer.output
     assert_predicts(pd.read_parquet(folder / "answer.parquet")[table.target], rows[table.target])
@@ -228,7 +177,7 @@ def assert_predicts(predicted, actual):
         assert np.mean(agree) > 0.75
 
 
-@pytest.mark.parametrize("table", tables_for("data"))
+@pytest.mark.parametrize("table", parameters())
 def test_data_suggests_a_command_that_learns(table, learned, tmp_path):
     table.save(tmp_path / table.file, table.columns())
     result = run("data", tmp_path / table.file)
@@ -239,7 +188,7 @@ def test_data_suggests_a_command_that_learns(table, learned, tmp_path):
     assert_sensible(table, tmp_path / "out")
 
 
-@pytest.mark.parametrize("table", tables_for("remedies"))
+@pytest.mark.parametrize("table", parameters())
 def test_every_remedy_that_is_named_leads_to_a_network(table, tmp_path):
     """Those of an error, and those of each warning."""
     table.save(tmp_path / table.file, table.columns())
@@ -250,7 +199,7 @@ def test_every_remedy_that_is_named_leads_to_a_network(table, tmp_path):
         assert again.exit_code in FINISHED, f"{way}: {again.stderr}"
 
 
-@pytest.mark.parametrize("table", tables_for("kinds", [table for table in TABLES if table.kinds]))
+@pytest.mark.parametrize("table", parameters([table for table in TABLES if table.kinds]))
 def test_columns_are_used_as_what_they_are(table, learned):
     folder, _, _ = learned(table)
     found = CredibleSet.load(folder / "out" / "result.credibn")
@@ -258,7 +207,7 @@ def test_columns_are_used_as_what_they_are(table, learned):
     assert {name: kinds[name] for name in table.kinds} == table.kinds
 
 
-@pytest.mark.parametrize("table", tables_for("warned", [table for table in TABLES if table.warned]))
+@pytest.mark.parametrize("table", parameters([table for table in TABLES if table.warned]))
 def test_odd_columns_are_named_with_an_option(table, learned):
     _, result, visitor = learned(table)
     lines = (result.stderr + result.stdout).splitlines()
@@ -278,20 +227,12 @@ PUBLIC = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("iris", "wine", "diabetes"),
-        pytest.param(
-            "breast_cancer", marks=pytest.mark.xfail(reason="30 measurements are refused without a limit on parents")
-        ),
-    ],
-)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_tables_give_sensible_networks(name, tmp_path):
     import sklearn.datasets
 
     frame = getattr(sklearn.datasets, f"load_{name}")(as_frame=True).frame
     frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    result = run("learn", tmp_path / f"{name}.csv", *limits(tmp_path / "out"))
+    result = run("learn", tmp_path / f"{name}.csv", "--out", tmp_path / "out")
     assert result.exit_code in FINISHED, result.output
     assert probabilities(tmp_path / "out")[frozenset(PUBLIC[name])] > 0.5

@@ -16,9 +16,48 @@ def run_python(script):
     return done.stdout.split()
 
 
-def test_import_does_no_heavy_work():
-    heavy = {"matplotlib", "pandas", "polars", "scipy", "sklearn", "typer", "rich"}
+LIBRARIES = {"duckdb", "jinja2", "matplotlib", "networkx", "numpy", "pandas", "polars", "pyarrow", "pyscipopt", "scipy"}
+
+
+def test_import_loads_no_library():
+    heavy = LIBRARIES | {"sklearn", "typer", "rich"}
     assert heavy.isdisjoint(run_python("import sys, credibn; print(*sys.modules)"))
+
+
+def modules_of_command(*words):
+    """Run the script ``credibn``, and return the modules that are imported when it ends."""
+    script = (
+        "import atexit, sys; from credibn_command import main; sys.argv = ['credibn', *sys.argv[1:]];"
+        "atexit.register(lambda: print('modules', *sys.modules)); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True, timeout=240
+    )
+    return set(done.stdout.rpartition("modules ")[2].split())
+
+
+def test_help_loads_no_library_and_no_command():
+    modules = modules_of_command("--help")
+    assert {"credibn", "credibn.cli.app", "typer"} <= modules
+    assert LIBRARIES.isdisjoint(modules)
+    assert {name for name in modules if name.startswith("credibn.")} == {"credibn.cli", "credibn.cli.app"}
+
+
+def test_learning_from_a_small_file_loads_what_it_needs(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "0,0\n1,1\n" * 20)
+    modules = modules_of_command("learn", str(path), "--threads", "1")
+    assert {"credibn.cli.learn", "duckdb", "numpy", "pyarrow"} <= modules
+    spared = LIBRARIES - {"duckdb", "numpy", "pyarrow"}
+    assert spared.isdisjoint(modules)
+    assert {"filelock", "pyarrow.compute", "pyarrow.parquet", "sklearn"}.isdisjoint(modules)
+    assert {"credibn.report", "credibn.models", "credibn.cli.models", "credibn.cli.results"}.isdisjoint(modules)
+
+
+def test_a_stage_is_found_without_an_import_of_its_own():
+    assert (
+        run_python("import credibn; print(credibn.scores.BIC is credibn.BIC, 'learn' in dir(credibn))") == ["True"] * 2
+    )
 
 
 def test_import_is_silent_and_starts_no_thread():

@@ -251,6 +251,7 @@ NETWORKS = {
     ),
     "average_structure": Call(_core.average_structure, averaging_arguments, AVERAGING_REFUSED),
     "average_ancestors": Call(_core.average_ancestors, averaging_arguments, AVERAGING_REFUSED),
+    "average_causes": Call(_core.average_causes, averaging_arguments, AVERAGING_REFUSED),
     "network_scores": Call(
         _core.network_scores,
         lambda: {"offsets": OFFSETS.copy(), "scores": -np.arange(5.0), "choices": CHOICES.copy(), "n_threads": 2},
@@ -287,12 +288,14 @@ NETWORKS = {
             "scores": np.array([-1.0, -2.0, -1.0, -2.0, -1.0]),
             "masks": CANDIDATE_MASKS[:, 0].copy(),
             "with_marginals": True,
+            "cause": 1,
             "watch": None,
         },
         {
             "offsets": [*WRONG_OFFSETS, np.zeros(26, dtype=np.int64), np.array([0, 0, 4, 5])],
             "scores": [changed(np.zeros(5), 1, value) for value in (*NOT_FINITE, -1e9)],
             "masks": [changed(CANDIDATE_MASKS[:, 0], 1, value) for value in (1, 8, 2**64 - 1)],
+            "cause": [-1, 3],
         },
     ),
     "network_sum_rounding": Call(

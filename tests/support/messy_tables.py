@@ -31,8 +31,7 @@ class MessyTable:
     """A file, and what a sensible person expects of it.
 
     `joined` and `apart` are pairs of variables with and without an edge between them, `kinds` how columns are used,
-    `warned` the columns that a warning names, and `target` what is predicted for the first rows. `by_hand` says how to
-    save the file again where a message advises that, by the words of the message.
+    `warned` the columns that a warning names, and `target` what is predicted for the first rows.
     """
 
     file: str
@@ -44,7 +43,6 @@ class MessyTable:
     apart: tuple[Pair, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     warned: tuple[str, ...] = ()
-    by_hand: tuple[tuple[str, Callable[[Path, Columns], None]], ...] = ()
     is_slow: bool = False
 
     @property
@@ -150,14 +148,9 @@ def with_another_header_end(path: Path, columns: Columns) -> None:
     path.write_bytes((header + "\n" + rows.replace("\n", "\r\n")).encode())
 
 
-def with_another_copy(path: Path, columns: Columns) -> None:
-    """Save `smoker` twice, under two names."""
-    as_text(path, {**columns, "smoker again": columns["smoker"]})
-
-
 def with_repeated_names(path: Path, columns: Columns) -> None:
     """Save `smoker` twice, under the same name."""
-    with_another_copy(path, columns)
+    as_text(path, {**columns, "smoker again": columns["smoker"]})
     path.write_text(path.read_text(encoding="utf-8").replace("smoker again", "smoker", 1), encoding="utf-8")
 
 
@@ -438,7 +431,7 @@ TABLES = (
     ),
     MessyTable(
         "units.csv",
-        "Numbers with a unit are numbers, or the message says what to do.",
+        "Numbers with a unit are numbers.",
         lambda: some(*CATEGORIES) | {"age": texts(patients()["age"], "{} y"), "pressure": patients()["pressure"]},
         as_text,
         joined=(CATEGORIES, NUMBERS),
@@ -486,12 +479,11 @@ TABLES = (
     ),
     MessyTable(
         "repeated_names.csv",
-        "Two columns of the same name: the second is renamed, or the message says how to leave it out.",
+        "Two columns of the same name: the second is renamed.",
         partial(some, *CATEGORIES, *NUMBERS),
         with_repeated_names,
         target="pressure",
         joined=(NUMBERS,),
-        by_hand=(("rename the columns so that each is unique", with_another_copy),),
     ),
     MessyTable(
         "sums.csv",

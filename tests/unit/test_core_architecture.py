@@ -15,6 +15,7 @@ INCLUDES = {
     "subsets": {"base", "search"},
     "averages": {"base", "classes"},
     "posterior": {"base"},
+    "factored": {"base"},
 }
 """What each folder may include besides itself. The bindings may include everything, and nothing includes them."""
 FILES = sorted(path for path in CORE.glob("*/*.?pp"))

@@ -33,3 +33,10 @@ def test_no_flag_and_no_choice_is_broken(name):
         flags = [word for word in (*parameter.opts, *parameter.secondary_opts) if word.startswith("-")]
         assert words.issuperset(flags), parameter.name
     assert not re.search(r"<(?![\w|-]+>)", text)  # <error|drop|state> stands on one line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_with_the_line_that_its_own_help_begins_with(name):
+    group = typer.main.get_command(app)
+    assert group.get_command(None, name).help == COMMANDS[name].help
+    assert group.get_command(None, "no-such-command") is None

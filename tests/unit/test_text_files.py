@@ -6,6 +6,7 @@ import re
 import pytest
 
 from credibn import read_data
+from credibn.data.new_rows import read_rows
 from credibn.errors import CredibnWarning, DataError, FileFormatError, OptionError
 
 ROWS = "a,1\r\nb,2\r\n\u00e4,3\r\nb,1\r\n"
@@ -38,9 +39,10 @@ def test_a_line_break_in_quotes_is_part_of_a_value(tmp_path):
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
 def test_other_encodings_are_read_with_a_note(encoding, tmp_path):
     path = write(tmp_path, ("x,y\n" + ROWS).encode(encoding))
-    with pytest.warns(CredibnWarning, match=r"'t.csv' is not UTF-8 text and was read as .*: pass encoding="):
+    with pytest.warns(CredibnWarning, match=r"'t.csv' is not UTF-8 text and was read as "):
         data = read_data(path)
     assert data.states == STATES
+    assert ("pass encoding='latin-1'" in data.reading.notes[0]) is not encoding.startswith("utf-16")  # never in doubt
     given = read_data(path, encoding=encoding)
     assert (given.fingerprint, given.reading.notes) == (data.fingerprint, ())
 
@@ -115,3 +117,31 @@ def test_the_header_tells_what_separates_fields(header, names, tmp_path):
     separator = header[-2]
     text = f"{header}\n1{separator}2\n2{separator}1\n"
     assert read_data(write(tmp_path, text, "t.txt")).names == names
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "numbers"),
+    [
+        (["45 y", "46.5 y"], "y", (45, 46.5)),
+        (["$1200", "$12.5"], "$", (12.5, 1200)),
+        (["3,5 %", "12,25%"], "%", (3.5, 12.25)),
+        (["-1.5°C", "20.0°C"], "°C", (-1.5, 20)),
+        (["€ 1.234,50", "€ 12,00"], "€", (12, 1234.5)),
+    ],
+)
+def test_a_unit_beside_each_number_is_left_out(written, unit, numbers, tmp_path):
+    path = write(tmp_path, table(written, ";"))
+    with pytest.warns(CredibnWarning) as said:
+        data = read_data(path)
+    assert f"column 'x' was read as numbers, without the unit {unit!r}" in {str(line.message) for line in said}
+    column = data.reading.columns[0]
+    assert (column.kind, column.unit) == ("numeric", unit)
+    assert sorted(data.columns[0].tolist()) == list(numbers)
+    options = {name: data.reading.options[name] for name in data.reading.options if name in ("decimal", "thousands")}
+    rows = read_rows(path, ("x", "y"), (None, ("0", "1")), units={"x": unit}, text_options=options)
+    assert sorted(rows.columns[0].tolist()) == list(numbers)
+
+
+@pytest.mark.parametrize("written", [["5 mg", "10 mg"], ["1st", "2nd"], ["1.5 kg", "2.5 g"], ["MUS-1.5", "MUS-2.5"]])
+def test_labels_that_have_numbers_stay_labels(written, tmp_path):
+    assert sorted(read_data(write(tmp_path, table(written, ","))).states[0]) == sorted(written)

@@ -23,6 +23,7 @@ STAGE_TITLES = {
     "improving": "looking for a good network",
     "relaxation": "bounding",
     "enumeration": "listing networks",
+    "counting": "counting networks",
     "branches": "searching branches",
     "sorting": "putting them in order",
     "grouping": "grouping them by class",

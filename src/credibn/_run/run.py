@@ -95,6 +95,10 @@ class Run:
         if self.reason is None:
             self.reason, self._reached_at = reason, self._clock()
 
+    def end_after(self, seconds: float) -> None:
+        """Set a time limit, counted from now."""
+        self.time_limit, self.deadline = seconds, self._clock() + seconds
+
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - self._clock())

@@ -15,14 +15,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from credibn._base.atomic import replacing, why_unwritable
 from credibn.errors import CredibnError, CredibnWarning, OptionError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 Arrays = Mapping[str, NDArray[Any]]
 """The result of a task: named arrays only, so that it can be stored without pickle."""
@@ -210,8 +212,10 @@ def _seconds_before_writing() -> float:
         raise OptionError(f"CREDIBN_CHECKPOINT_SECONDS is {text!r}; it must be a number of seconds") from None
 
 
-def _hold(folder: Path) -> FileLock:
+def _hold(folder: Path) -> "FileLock":
     """Make the folder and lock it; the lock ends with its process."""
+    from filelock import FileLock, Timeout  # only those who store something wait for it
+
     lock = FileLock(folder / _LOCK, thread_local=False)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet
 import typer
 
 from credibn._base.atomic import replacing, unwritable
@@ -122,7 +120,10 @@ def _write_table(frame: "DataFrame", out: Path, is_data: bool) -> None:
     delimiter = _TABLES[out.suffix.lower()]
     with replacing(out) as sink:
         if delimiter is None:
-            pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink)
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), sink)
         else:
             sink.write(_csv(frame, delimiter, is_data).encode())
 

@@ -45,7 +45,6 @@ from credibn.learning.k_best import find_k_best
 from credibn.learning.options import Kind
 from credibn.learning.runs import Learning, start
 from credibn.options import NO_OPTIONS, Limits, SearchOptions
-from credibn.report import write_learning_page
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
@@ -227,6 +226,8 @@ def _finish(
             how_it_went = {**_how_it_went(found, reading, started), "statistics": dict(found.statistics)}
             is_written = _try(lambda: _write_json(out / "run.json", how_it_went)) and is_written
         try:
+            from credibn.report import write_learning_page  # templates and figures: only a page needs them
+
             has_report = _try(lambda: write_learning_page(plain, out / _REPORT, data, time_left(time_limit, started)))
             is_written = is_written and has_report
         except KeyboardInterrupt:

@@ -98,6 +98,14 @@ class TableFlags:
 
     weights: Annotated[str | None, _data(metavar="COL", help="Column that holds counts of rows.")] = None
     missing: MissingOption = "error"
+    missing_values: Annotated[
+        list[str] | None,
+        _data(
+            "--missing-value",
+            metavar="TEXT",
+            help="Text that stands for a missing value, instead of NA, n/a, NaN, null and ?; may be repeated.",
+        ),
+    ] = None
     discretise: Annotated[
         list[str] | None,
         _data(
@@ -131,6 +139,7 @@ class TableFlags:
             comment=self.comment,
             weights=self.weights,
             missing=self.missing,
+            missing_values=self.missing_values or None,
             discretise=_cut_rules(self.discretise or []),
             max_states=self.max_states,
         )

@@ -6,17 +6,13 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from credibn._base.text import byte_text, duration_text, plural, printable
 from credibn._run.progress import is_terminal
@@ -25,7 +21,6 @@ from credibn.data import Dataset
 from credibn.data.describing import ColumnDescription, TableDescription
 from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.graphs import CPDAG
-from credibn.report import scoring_headline
 from credibn.scores import ScoreTable, ScoringEstimate
 from credibn.scores.scoring import LONG
 
@@ -56,14 +51,23 @@ def holding_interrupts() -> Iterator[None]:
 
 def flags_of(context: Any) -> Words:
     """Return how the shell writes an option: by the flag of this command, else by that of another one."""
-    commands = [context.command, *context.find_root().command.commands.values()]
-    flags: dict[str, str] = {}
+    own = _flags([context.command])
+
+    def words(option: Option) -> str:
+        if option.name in own:
+            return flag_text(own, option)
+        return flag_text(_flags(context.find_root().command.commands.values()), option)
+
+    return words
+
+
+def _flags(commands: Iterable[Any]) -> dict[str, str]:
+    flags = {"checkpoint": "--out"}  # holds one
     for parameter in (parameter for command in commands for parameter in command.params):
         named = [word for word in parameter.opts if word.startswith("-")]
         if named:
             flags.setdefault(parameter.name, max(named, key=len))
-    flags["checkpoint"] = "--out"  # holds one
-    return partial(flag_text, flags)
+    return flags
 
 
 def flag_text(flags: Mapping[str, str], option: Option) -> str:
@@ -128,6 +132,8 @@ def print_result(
         }
         typer.echo(json.dumps(facts))
         return
+    from credibn.report import scoring_headline  # and templates with it
+
     typer.echo(scoring_headline(dataset, table))
     if out is not None:
         typer.echo(f"written to {printable(str(out))}")
@@ -269,6 +275,8 @@ def _time_text(scoring: Mapping[str, Any]) -> str:
     takes = "more memory than there is" if seconds is None else f"about {duration_text(seconds)}"
     if seconds is not None and seconds <= LONG:
         return takes
+    if scoring["default_parents"] is not None:
+        return f"{takes}; 'credibn learn' takes --max-parents {scoring['default_parents']} unless you give another"
     if most is None:
         return f"{takes}; use fewer columns"
     return f"{takes}; try --max-parents {most}, about {duration_text(scoring['feasible_seconds'])}"
@@ -318,6 +326,10 @@ def _content(column: ColumnDescription) -> str:
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     # A pipe has no width: lines are wrapped only where a person would see them cut.
     console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")

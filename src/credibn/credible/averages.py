@@ -21,7 +21,7 @@ from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
 from credibn.credible.structures import agreed_edges, one_way_edges
 from credibn.credible.weights import WeightedStructures
-from credibn.posterior.parent_sets import ParentSetProbabilities
+from credibn.posterior.parent_sets import CauseProbabilities, ParentSetProbabilities
 from credibn.scores import ScoreTable
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
@@ -106,6 +106,12 @@ class Averages:
         """The probability of a directed path, rows ancestors and columns descendants."""
         with explaining_shortage():
             return _core.average_ancestors(*self._arrays)
+
+    @cached_property
+    def causes(self) -> CauseProbabilities:
+        """The probability of each parent set of each node together with each descendant: see `credibn.effects`."""
+        with explaining_shortage():
+            return CauseProbabilities(*_core.average_causes(*self._arrays))
 
     def v_structure_frame(self) -> DataFrame:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""

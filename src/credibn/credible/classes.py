@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn.credible.structures import Structures, masks_of, one_way_edges
-from credibn.graphs import CPDAG, cpdag_of, network_graph
+from credibn.graphs import CPDAG, cpdag_of_masks, network_graph
 from credibn.graphs.background import orient
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
@@ -61,7 +61,7 @@ class CredibleClass:
     @cached_property
     def cpdag(self) -> CPDAG:
         """The edges with a direction where all members of the class agree on it."""
-        return cpdag_of(self.representative)
+        return cpdag_of_masks(self.names, self.masks)
 
     @cached_property
     def graph(self) -> CPDAG:

@@ -412,6 +412,81 @@ class CredibleSet:
             seed=whole_number("seed", seed, 0),
         )
 
+    def effects(
+        self,
+        data: Any,
+        *,
+        cause: str | int | None = None,
+        outcome: str | int | None = None,
+        change: tuple[object, object] | None = None,
+        state: object | None = None,
+        level: float = 0.95,
+        prior: Prior = "networks",
+        equivalent_sample_size: float | None = None,
+        pseudo_rows: float = 1.0,
+        n_draws: int = 2000,
+        seed: int = 0,
+        allow_other_data: bool = False,
+        **read_options: Any,
+    ) -> Any:
+        """Return the causal effect of one variable on another, averaged over the networks of the set; or of all pairs.
+
+        In each network the effect follows from adjusting for the parents of the cause. Where no directed path leads
+        from the cause to the outcome, there is none. Networks are not listed: those in which the cause has the same
+        parents share one effect. A causal reading assumes that no hidden variable is a common cause of two others.
+
+        Parameters
+        ----------
+        data : path, DataFrame, Arrow table, NumPy array, DuckDB relation, Ibis table or Dataset
+            The training table, read with the options that `learn` was given unless ``read_options`` say otherwise.
+        cause, outcome : str or int, optional
+            The pair. Without them the result is a matrix of all pairs.
+        change : tuple of two states, optional
+            Of a categorical cause, from and to; by default its first and its last state.
+        state : optional
+            Of a categorical outcome; by default its last state.
+        level : float
+            The posterior probability of the interval.
+        prior : see `edge_probabilities`
+        equivalent_sample_size, pseudo_rows : float
+            Of the priors of the parameters: see `average_models`.
+        n_draws, seed : int
+            Draws for each parent set of the cause, where intervals have no closed form.
+        allow_other_data : bool
+            Whether the effects may come from a different table with the same variables.
+
+        Returns
+        -------
+        Effect, or Effects without a pair
+
+        Raises
+        ------
+        OptionError
+            For unknown names and states, another table, or an effect without a closed form: of a number on a category,
+            or of a category that has numbers among its parents.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> table = sample_asia()
+        >>> learn(table).effects(table, cause="smoke", outcome="bronc")
+        Effect(change of P(bronc = yes) when smoke is set to yes instead of no: +0.1998 [+0, +0.3458], no effect 31.4%)
+        """
+        from credibn.effects.averaging import all_effects, effect_of, priors_of, training_table
+
+        if (cause is None) is not (outcome is None):
+            raise OptionError(
+                "{} is missing; give cause and outcome, or neither for all pairs",
+                Option("outcome" if outcome is None else "cause"),
+            )
+        table = training_table(self, data, allow_other_data, read_options)
+        priors = priors_of(self.score_table.provenance, equivalent_sample_size, pseudo_rows)
+        causes = self.averages(prior).causes
+        if cause is None or outcome is None:
+            return all_effects(causes, table, priors)
+        return effect_of(lambda _: causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
+
     def sample_networks(
         self, n_samples: int, *, weighted: bool = True, prior: Prior = "networks", seed: int = 0
     ) -> Iterator[DiGraph]:

@@ -140,14 +140,14 @@ def _counts(connection: Connection, values: Mapping[int, str]) -> dict[int, tupl
 
 
 def decide_kinds(
-    names: Sequence[str], contents: Mapping[int, Content], options: ColumnOptions
+    names: Sequence[str], contents: Mapping[int, Content], options: ColumnOptions, units: Mapping[int, str]
 ) -> dict[int, ColumnKind]:
     """Return the kind of each column, with the reason."""
     is_coded = _is_coded(list(contents.values()), options.max_states)
     kinds = {}
     for i, content in contents.items():
         kind, why = _asked(names[i], content, options) or _typed(content, is_coded)
-        kinds[i] = ColumnKind(names[i], kind, why)
+        kinds[i] = ColumnKind(names[i], kind, why, units.get(i, ""))
     return kinds
 
 

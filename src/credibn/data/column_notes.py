@@ -67,10 +67,20 @@ def column_notes(
     return notes
 
 
-def constant_note(constant: Sequence[str]) -> Note | None:
+def empty_note(empty: Sequence[str]) -> Note | None:
+    """Return the note on columns that are left out because they have no values."""
+    if not empty:
+        return None
+    dropped = Option("drop", list(empty[:_NAMES_SHOWN]))
+    return Phrase("{} no values: left out, as by {}", listed(empty, "has", "have"), dropped)
+
+
+def constant_note(constant: Sequence[str], n_columns: int) -> Note | None:
     """Return the note on columns with a single state or no variance."""
     if not constant:
         return None
+    if len(constant) == n_columns:
+        return Phrase("every column is constant, so no network has an edge: give rows that differ")
     one = len(constant) == 1
     return Phrase(
         "{} constant: {} in the data and {} no part in the search; {} leaves {} out",

@@ -6,27 +6,25 @@ the advice. The columns are not encoded, so that a column of a million different
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.column_kinds import Content, decide_kinds, look_at_columns
-from credibn.data.column_notes import Note, column_notes, constant_note, identifies_rows
-from credibn.data.number_forms import rewrite_numbers
+from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, identifies_rows
+from credibn.data.number_forms import given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
-from credibn.data.reading import left_out
+from credibn.data.reading import left_out, number_notes
 from credibn.data.reading_record import ColumnKind
-from credibn.data.reduction import TABLE, cleaned_column, reduce_rows
+from credibn.data.reduction import TABLE, cleaned_column, columns_to_drop, count_missing, reduce_rows
 from credibn.data.sources import Source, open_source, workspace
 from credibn.data.states import natural_order
 from credibn.errors import DataError, Option, Phrase
 from credibn.options import ReadOptions
 
 STATES_SHOWN = 6
-_ENOUGH_ROWS = 0.5
-"""Rows that are left without those that have missing values: with fewer, columns go first."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +69,37 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
             raise DataError("no column is left to learn from: keep at least one besides the weights")
         weights = None if options.weights is None else names.index(options.weights)
         reduce_rows(connection, source, variables, weights, options.missing_values)
-        n_rows, n_missing = _count_missing(connection, variables)
+        missing = count_missing(connection, variables)
+        empty = {i for i in missing.empty if not options.names_in_particular(names[i])}
+        notes.append(empty_note([names[i] for i in sorted(empty)]))
+        variables, missing = [i for i in variables if i not in empty], missing.without(empty)
         contents = look_at_columns(connection, source, variables)
         advice: dict[str, Any] = {}
-        if source.is_text_file and given.decimal is None and given.thousands is None:
-            advice |= _rewrite(connection, source, contents, notes)
-        kinds = decide_kinds(names, contents, options)
-        described = _describe_columns(connection, source, kinds, contents, n_missing)
+        units: dict[int, str] = {}
+        if source.is_text_file:
+            texts = {i: names[i] for i, content in contents.items() if content.form == "text"}
+            try:
+                rewritten = rewrite_numbers(connection, TABLE, texts, given_form(given.decimal, given.thousands))
+            except DataError as error:  # a comma may be either: the advice says which
+                table = describe_table(data, replace(given, thousands=","), takes)
+                return replace(table, notes=(Phrase("{}", error), *table.notes))
+            contents |= look_at_columns(connection, source, list(rewritten))
+            units = {i: how.unit for i, how in rewritten.items()}
+            notes += number_notes({names[i]: how for i, how in rewritten.items()})
+        kinds = decide_kinds(names, contents, options, units)
+        described = _describe_columns(connection, source, kinds, contents, missing.counts)
         notes += column_notes(kinds, contents, options)
-        notes.append(constant_note([names[i] for i in variables if contents[i].n_distinct == 1]))
+        notes.append(constant_note([names[i] for i in variables if contents[i].n_distinct == 1], len(variables)))
         dropped = {*unreadable, *_to_drop(kinds, contents, options, notes)}
-        if options.missing == "error" and any(n_missing.values()):
-            advice |= _missing_advice(connection, n_rows, n_missing, dropped, notes, names)
+        missing = missing.without(dropped)
+        if options.missing == "error" and missing.counts:
+            more, n_complete = columns_to_drop(connection, missing, len(set(variables) - dropped))
+            notes += [Phrase("column {!r} has {:,} missing values", names[i], missing.counts[i]) for i in more]
+            dropped |= set(more)
+            n_gone = missing.n_rows - n_complete
+            if n_gone:
+                notes.append(Phrase("{:,} of {:,} rows have missing values", n_gone, missing.n_rows))
+                advice["missing"] = "drop"
         ((n_distinct,),) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchall()
     if dropped:
         advice["drop"] = [*(given.drop or ()), *(names[i] for i in sorted(dropped))]
@@ -90,13 +107,18 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
             gone = {names[i] for i in dropped}
             advice["columns"] = {name: kind for name, kind in given.columns.items() if name not in gone} or None
     others = {
-        i: ColumnDescription(name, "unknown" if i in unreadable else left_out(name, options).kind, "")
+        i: ColumnDescription(name, "unknown", "") if i in unreadable else _left_out(name, options)
         for i, name in enumerate(names)
         if i not in described
     }
     columns = tuple(column for _, column in sorted({**described, **others}.items()))
     said = tuple(note for note in notes if note is not None)
-    return TableDescription(n_rows, n_distinct, columns, said, replace(given, **advice))
+    return TableDescription(missing.n_rows, n_distinct, columns, said, replace(given, **advice))
+
+
+def _left_out(name: str, options: ColumnOptions) -> ColumnDescription:
+    column = left_out(name, options)
+    return ColumnDescription(name, column.kind, column.why)
 
 
 def _unreadable(source: Source, options: ColumnOptions, notes: list[Note | None]) -> set[int]:
@@ -113,26 +135,6 @@ def _unreadable(source: Source, options: ColumnOptions, notes: list[Note | None]
     return found
 
 
-def _count_missing(connection: Connection, variables: Sequence[int]) -> tuple[int, dict[int, int]]:
-    sums = ", ".join(f"sum(CASE WHEN c{i} IS NULL THEN n ELSE 0 END)" for i in variables)
-    ((n_rows, *counts),) = connection.execute(f"SELECT sum(n), {sums} FROM {TABLE}").fetchall()
-    return int(n_rows), {i: int(count) for i, count in zip(variables, counts, strict=True)}
-
-
-def _rewrite(
-    connection: Connection, source: Source, contents: dict[int, Content], notes: list[Note | None]
-) -> dict[str, str]:
-    """Read numbers with other separators as `read_data` does; return the option where it could not decide."""
-    texts = {i: source.names[i] for i, content in contents.items() if content.form == "text"}
-    try:
-        rewritten = rewrite_numbers(connection, TABLE, texts)
-    except DataError as error:
-        notes.append(Phrase("{}", error))
-        return {"thousands": ","}
-    contents.update(look_at_columns(connection, source, list(rewritten)))
-    return {}
-
-
 def _describe_columns(
     connection: Connection,
     source: Source,
@@ -142,7 +144,7 @@ def _describe_columns(
 ) -> dict[int, ColumnDescription]:
     described = {}
     for i, kind in kinds.items():
-        column = ColumnDescription(kind.name, kind.kind, kind.why, contents[i].n_distinct, n_missing[i])
+        column = ColumnDescription(kind.name, kind.kind, kind.why, contents[i].n_distinct, n_missing.get(i, 0))
         if kind.kind == "numeric" and contents[i].is_numeric:
             query = f"SELECT sum(TRY_CAST(c{i} AS DOUBLE) * n) / sum(n) FROM {TABLE} WHERE c{i} IS NOT NULL"
             ((mean,),) = connection.execute(query).fetchall()
@@ -167,7 +169,7 @@ def _to_drop(
     found = set()
     for i, kind in kinds.items():
         content = contents[i]
-        if content.n_distinct <= 1 or identifies_rows(kind.name, content):
+        if content.n_distinct == 1 or identifies_rows(kind.name, content):
             found.add(i)
         elif kind.kind == "categorical" and content.n_distinct > options.max_states:
             if kind.name in options.rules or kind.name in options.state_names:
@@ -191,27 +193,3 @@ def _to_drop(
 def _is_finite(content: Content) -> bool:
     ends = (content.low, content.high)
     return content.is_numeric and all(end is not None and abs(end) != float("inf") for end in ends)
-
-
-def _missing_advice(
-    connection: Connection,
-    n_rows: int,
-    n_missing: Mapping[int, int],
-    dropped: set[int],
-    notes: list[Note | None],
-    names: Sequence[str],
-) -> dict[str, str]:
-    """Return the option for missing values; columns in which they would cost half of the rows are dropped."""
-    while True:
-        left = {i: count for i, count in n_missing.items() if count and i not in dropped}
-        if not left:
-            return {}
-        tests = " OR ".join(f"c{i} IS NULL" for i in left)
-        query = f"SELECT coalesce(sum(n), 0) FROM {TABLE} WHERE NOT ({tests})"
-        ((n_complete,),) = connection.execute(query).fetchall()
-        if n_complete >= _ENOUGH_ROWS * n_rows or len(dropped) == len(n_missing) - 1:
-            notes.append(Phrase("{:,} of {:,} rows have missing values", n_rows - int(n_complete), n_rows))
-            return {"missing": "drop" if n_complete else "state"}
-        most = max(left, key=lambda i: left[i])
-        notes.append(Phrase("column {!r} has {:,} missing values", names[most], left[most]))
-        dropped.add(most)

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from credibn.data.number_forms import NumberForm
+from credibn.data.number_forms import given_form
 from credibn.data.suggesting import suggestion
 from credibn.data.text_files import RecordLines, TextFile, copy_as_utf8, look_at
 from credibn.errors import DataError, FileFormatError, Option, Phrase
@@ -31,6 +30,8 @@ _ENDINGS = "'.csv', '.txt', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.p
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
 _LONGEST_LINE = 2_000_000
 """Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
+_BLANKS = " \t\u00a0"
+"""Around a cell or a name they mean nothing."""
 _LINE_BREAKS = {"\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}
 
 
@@ -117,6 +118,8 @@ def _file_list(files: list[str]) -> str:
 
 
 def _scan_parquet(files: list[str]) -> FileScan:
+    import pyarrow.parquet as pq
+
     headers = []
     for file in files:
         try:
@@ -145,23 +148,38 @@ def _scan_text(files: list[str], given: ReadOptions, folder: str) -> FileScan:
         headers.append(header)
         files_of.setdefault(dialect, []).append(file)
     _check_same_columns(files, headers)
+    names, repeated = _unique(headers[0])
+    if repeated:
+        notes.append(Phrase("column names repeat, so these are new: {}", ", ".join(map(repr, repeated))))
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(headers[0])))
-    values = ", ".join(f"{_plain_number(f'c{i}', given)} AS c{i}" for i in range(len(headers[0])))
+    values = ", ".join(f"{_plain_cell(f'c{i}', given)} AS c{i}" for i in range(len(headers[0])))
     scans = [
         f"SELECT {values} FROM read_csv({_file_list(group)}, columns={{{columns}}}, header=true, auto_detect=false, "
         f"delim={sql_text(dialect.delimiter)}, quote='\"', escape='\"', nullstr='', hive_partitioning=false, "
         f"new_line={sql_text(_LINE_BREAKS[dialect.line_break])}, compression={sql_text(dialect.compression)})"
         for dialect, group in files_of.items()
     ]
-    return FileScan(" UNION ALL ".join(scans), headers[0], is_text=True, notes=tuple(notes))
+    return FileScan(" UNION ALL ".join(scans), names, is_text=True, notes=tuple(notes))
 
 
-def _plain_number(column: str, given: ReadOptions) -> str:
-    """Return the SQL of a column whose numbers are written with the separators that the caller names."""
-    if given.decimal in (None, ".") and given.thousands is None:
-        return column
-    form = NumberForm(given.decimal or ".", given.thousands or "")
-    return f"CASE WHEN {form.matches(column)} THEN {form.plain(column)} ELSE {column} END"
+def _unique(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """Return names that differ, and which of them are new: those that occur again get a number, from 2 on."""
+    made: list[str] = []
+    for name in names:
+        number, new = 2, name
+        while name and (new in made or (new != name and new in names)):
+            new, number = f"{name}_{number}", number + 1
+        made.append(new)
+    return tuple(made), [new for new, name in zip(made, names, strict=True) if new != name]
+
+
+def _plain_cell(column: str, given: ReadOptions) -> str:
+    """Return the SQL of a cell without spaces around it, and of a number without the separators that are given."""
+    cell = f"nullif(trim({column}, {sql_text(_BLANKS)}), '')"
+    form = given_form(given.decimal, given.thousands)
+    if form is None or form.is_plain:
+        return cell
+    return f"CASE WHEN {form.matches(column)} THEN trim({form.plain(column)}) ELSE {cell} END"
 
 
 def _check_same_columns(files: list[str], headers: list[tuple[str, ...]]) -> None:
@@ -194,7 +212,11 @@ def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Diale
             f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error
     ending = re.search(r"(\r\n|\n|\r)$", lines.last)
-    return tuple(header), _Dialect(delimiter, ending.group() if ending else "\n", compression), look
+    return (
+        tuple(name.strip() for name in header),
+        _Dialect(delimiter, ending.group() if ending else "\n", compression),
+        look,
+    )
 
 
 def _delimiter(kind: str, header: str) -> str:

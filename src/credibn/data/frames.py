@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.data.ibis_tables import is_ibis_table
@@ -65,6 +64,7 @@ def pandas_frame(data: object) -> DataFrame | None:
 
 def _series(column: ArrowColumn) -> Any:
     import pandas as pd
+    import pyarrow.compute as pc
 
     if column.states is None:
         return pd.Series(column.values, dtype=pd.ArrowDtype(column.values.type))
@@ -163,7 +163,7 @@ def _to_arrow(name: str, values: Any) -> Any:
 def _known_to_duckdb(name: str, values: Any) -> Any:
     """Return the column in a type that DuckDB reads too."""
     if pa.types.is_float16(values.type):
-        return pc.cast(values, pa.float32())
+        return values.cast(pa.float32())
     if pa.types.is_decimal256(values.type):
         raise DataError(
             f"column {name!r} has the type {values.type}, and decimals may have 38 digits: convert it to float or text"

@@ -16,7 +16,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from credibn.errors import DataError
 
@@ -100,6 +99,8 @@ class DistinctRows:
 
 
 def _is_large(values: Any) -> bool:
+    import pyarrow.compute as pc
+
     ends = pc.min_max(values).as_py()
     return ends["min"] is not None and max(-ends["min"], ends["max"]) >= 1 << 53
 

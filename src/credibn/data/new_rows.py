@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn._base.text import quoted
@@ -76,6 +75,7 @@ def read_rows(
     unread: Iterable[str] = (),
     dropped: Iterable[str] = (),
     text_options: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> NewRows:
     """Read a table of new rows, of any kind that `read_data` takes, with the states of a model.
 
@@ -88,7 +88,7 @@ def read_rows(
     is a state, a missing value is that state. Columns that the model does not have are an error unless
     ``ignore_extra``, or unless they are ``dropped``. A category that is not among the states is an error; with
     ``handle_unknown="ignore"`` its cell has no value. Text in a column of numbers is always an error. ``text_options``
-    are those of `read_data` that say how a text file is written, such as ``decimal``.
+    are those of `read_data` that say how a text file is written, such as ``decimal``; ``units`` stand beside numbers.
     """
     check_choice("handle_unknown", handle_unknown, get_args(HandleUnknown))
     if isinstance(data, Dataset):
@@ -116,6 +116,8 @@ def read_rows(
         cell = _Column(
             name, known, (cuts or {}).get(name), texts, source.is_text_file, ignores_unknown=handle_unknown == "ignore"
         )
+        if source.is_text_file and (unit := (units or {}).get(name)):
+            values = _without_unit(values, unit, text_options or {})
         columns.append(cell.encode(values, source.declared[at]))
     return NewRows(variables, labels, tuple(columns), given, _pandas_index(data))
 
@@ -157,6 +159,16 @@ def _fetch(source: Source, columns: Sequence[str]) -> pa.Table:
     """Return what the SQL of each column selects; the column ``row`` counts the rows where there is no other."""
     with reading(source.is_text_file, source.where):
         return source.relation.project(", ".join(["true AS row", *columns])).to_arrow_table()
+
+
+def _without_unit(values: Any, unit: str, text_options: Mapping[str, Any]) -> Any:
+    """Return the texts of numbers without their unit, and with the separators of Python."""
+    import pyarrow.compute as pc
+
+    texts = pc.utf8_trim(pc.replace_substring(values, unit, ""), " ")
+    if text_options.get("thousands"):
+        texts = pc.replace_substring(texts, text_options["thousands"], "")
+    return pc.replace_substring(texts, text_options["decimal"], ".") if "decimal" in text_options else texts
 
 
 def _all_missing(n_rows: int, states: tuple[object, ...] | None) -> NDArray[Any]:
@@ -280,6 +292,8 @@ def _conversion(known: object) -> str:
 
 def _distinct(values: Any, declared: tuple[object, ...] | None) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the distinct values and where each row's stands among them; one after the last where missing."""
+    import pyarrow.compute as pc
+
     coded = pc.dictionary_encode(values)
     distinct = [_plain(value) for value in coded.dictionary.to_pylist()]
     if declared is not None:

@@ -12,7 +12,7 @@ from credibn.data.suggesting import suggestion
 from credibn.errors import Option, OptionError
 from credibn.options import ReadOptions, checked_texts
 
-MISSING_TEXTS = ("NA", "NaN", "nan", "null", "NULL", "?")
+MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "?")
 """Fields of a text file that are missing values, beside the empty field."""
 
 
@@ -31,6 +31,10 @@ class ColumnOptions:
     rules: Mapping[str, BinRule]
     max_states: int
     rule_for_floats: BinRule | None = None
+
+    def names_in_particular(self, name: str) -> bool:
+        """Whether an option says what a column is."""
+        return any(name in named for named in (self.kinds, self.state_names, self.rules))
 
 
 def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, takes: str) -> ColumnOptions:

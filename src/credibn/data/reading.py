@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from credibn.data.column_kinds import decide_kinds, look_at_columns
-from credibn.data.column_notes import Note, column_notes, constant_note, listed
+from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed
 from credibn.data.dataset import Dataset
 from credibn.data.encoding import encode_column, fetch_dataset
-from credibn.data.number_forms import rewrite_numbers
+from credibn.data.number_forms import Rewritten, given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
 from credibn.data.reading_record import ColumnKind, Reading
-from credibn.data.reduction import TABLE, reduce_rows, resolve_missing
+from credibn.data.reduction import TABLE, count_missing, drop_rows, reduce_rows, refuse_missing
 from credibn.data.sources import describe_source, open_source, workspace
 from credibn.errors import CredibnWarning, DataError, Option, OptionError, Phrase
 from credibn.options import ReadOptions, suggesting
@@ -145,23 +145,42 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
             raise DataError("no column is left to learn from: keep at least one besides the weights")
         weights = None if options.weights is None else names.index(options.weights)
         reduce_rows(connection, source, variables, weights, options.missing_values)
-        missing = resolve_missing(connection, names, variables, options.missing)
+        missing = count_missing(connection, variables)
+        empty = [i for i in missing.empty if not options.names_in_particular(names[i])]
+        variables = [i for i in variables if i not in empty]
+        if not variables:
+            raise DataError("no column has a value: give at least one that has")
+        missing, n_dropped = missing.without(empty), 0
+        notes: list[Note | None] = [*source.notes, empty_note([names[i] for i in empty])]
+        if missing.counts and options.missing == "drop":
+            n_dropped = drop_rows(connection, names, missing, len(variables))
+            said_of = f"({missing.listed(names)})"
+            notes.append(f"dropped {n_dropped:,} of {missing.n_rows:,} rows with missing values {said_of}")
         contents = look_at_columns(connection, source, variables)
-        notes: list[Note | None] = [*source.notes, missing.note]
         found: dict[str, str] = {}
-        if source.is_text_file and given.decimal is None and given.thousands is None:
+        units: dict[int, str] = {}
+        if source.is_text_file:
+            form = given_form(given.decimal, given.thousands)
             texts = {i: names[i] for i in variables if contents[i].form == "text"}
-            rewritten = rewrite_numbers(connection, TABLE, texts)
+            rewritten = rewrite_numbers(connection, TABLE, texts, form)
             contents |= look_at_columns(connection, source, list(rewritten))
-            for form in rewritten.values():
-                found |= {"decimal": form.decimal} if form.decimal != "." else {}
-                found |= {"thousands": form.thousands[0]} if form.thousands else {}
-            notes.append(_number_note([names[i] for i in rewritten], found))
-        kinds = decide_kinds(names, contents, options)
+            units = {i: how.unit for i, how in rewritten.items() if how.unit}
+            found = separators(rewritten.values())
+            notes += number_notes({names[i]: how for i, how in rewritten.items()})
+        kinds = decide_kinds(names, contents, options, units)
+        if missing.counts and options.missing == "error":
+            has_numbers = any(kinds[i].kind == "numeric" for i in missing.counts)
+            refuse_missing(connection, names, missing, len(variables), has_numbers)
         coded = []
         for i in variables:
             column, note = encode_column(
-                connection, source, options, i, kinds[i], contents[i], keeps_missing=i in missing.columns
+                connection,
+                source,
+                options,
+                i,
+                kinds[i],
+                contents[i],
+                keeps_missing=options.missing == "state" and i in missing.counts,
             )
             coded.append(column)
             notes.append(note)
@@ -172,7 +191,8 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
                     names[i]
                     for i, column in zip(variables, coded, strict=True)
                     if (contents[i].n_distinct if column.states is None else len(column.states)) == 1
-                ]
+                ],
+                len(variables),
             )
         )
         said = [note for note in notes if note is not None]
@@ -180,24 +200,41 @@ def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[N
             describe_source(data),
             given.given() | found,
             missing.n_rows,
-            missing.n_dropped,
+            n_dropped,
             tuple(kinds[i] if i in kinds else left_out(name, options) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
         return fetch_dataset(connection, [names[i] for i in variables], coded, reading), said
 
 
-def _number_note(names: Sequence[str], found: dict[str, str]) -> Phrase | None:
-    if not names:
-        return None
-    options = [Option(name, value) for name, value in found.items()]
-    separators = Phrase(" and ".join(["{}"] * len(options)), *options)
-    return Phrase("{} as numbers with {}", listed(names, "was read", "were read"), separators)
+def separators(rewritten: Iterable[Rewritten]) -> dict[str, str]:
+    """Return the options that read numbers as they were written."""
+    found: dict[str, str] = {}
+    for form in (how.form for how in rewritten):
+        found |= {"decimal": form.decimal} if form.decimal != "." else {}
+        found |= {"thousands": form.thousands[0]} if form.thousands else {}
+    return found
+
+
+def number_notes(rewritten: Mapping[str, Rewritten]) -> list[Note]:
+    """Return the notes on columns whose numbers were written otherwise than in Python."""
+    notes: list[Note] = []
+    names = [name for name, how in rewritten.items() if not how.form.is_plain]
+    if names:
+        options = [Option(name, value) for name, value in separators(rewritten.values()).items()]
+        shown = Phrase(" and ".join(["{}"] * len(options)), *options)
+        notes.append(Phrase("{} as numbers with {}", listed(names, "was read", "were read"), shown))
+    for unit in sorted({how.unit for how in rewritten.values()} - {""}):
+        names = [name for name, how in rewritten.items() if how.unit == unit]
+        notes.append(Phrase("{} as numbers, without the unit {!r}", listed(names, "was read", "were read"), unit))
+    return notes
 
 
 def left_out(name: str, options: ColumnOptions) -> ColumnKind:
     """Return the record of a column that is no variable."""
-    return ColumnKind(name, "weights" if name == options.weights else "dropped", "as asked")
+    if name == options.weights:
+        return ColumnKind(name, "weights", "as asked")
+    return ColumnKind(name, "dropped", "as asked" if name in options.drop else "no values")
 
 
 def _unchanged(dataset: Dataset, given: ReadOptions) -> Dataset:

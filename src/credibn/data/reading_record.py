@@ -20,11 +20,12 @@ _NAMES_SHOWN = 4
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What one column of the table is read as, and why, in a short phrase."""
+    """What one column of the table is read as, and why, in a short phrase; `unit` was left out of its numbers."""
 
     name: str
     kind: Kind
     why: str
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)

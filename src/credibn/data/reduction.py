@@ -6,15 +6,15 @@ table itself is scanned once and its rows never become Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from duckdb import DuckDBPyConnection as Connection
 
 from credibn.data.files import sql_text
 from credibn.data.sources import Source, reading
-from credibn.errors import DataError, Option
+from credibn.errors import DataError, Option, Phrase
 
 TABLE = "distinct_rows"
 """The table of distinct rows: columns ``c0, c1, ...`` and the number of rows ``n``."""
@@ -22,6 +22,8 @@ TABLE = "distinct_rows"
 _NUMBERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_THEY_ARE = {*_NUMBERS, "varchar", "boolean"}
 _COARSER = {"timestamp_s", "timestamp_ms", "timestamp_ns"}
+_ENOUGH_ROWS = 0.5
+"""Rows that are left without those that have missing values: with fewer, columns go first."""
 _FIRST_DAY, _DAY_AFTER_LAST = "0001-01-01", "10000-01-01"
 
 
@@ -146,52 +148,89 @@ def _check_weights(connection: Connection, name: str) -> None:
 
 @dataclass(frozen=True)
 class MissingValues:
-    """What became of them: rows of the table, rows that were dropped, and the columns that keep some."""
+    """The rows of the table, and how many of them have no value, for each column where there are some."""
 
     n_rows: int
-    n_dropped: int = 0
-    columns: frozenset[int] = frozenset()
-    note: str | None = None
+    counts: Mapping[int, int]
+
+    @property
+    def empty(self) -> list[int]:
+        """The columns without any value."""
+        return [i for i, count in self.counts.items() if count == self.n_rows]
+
+    def without(self, columns: Iterable[int]) -> MissingValues:
+        """Return the same for a table without some columns."""
+        return replace(self, counts={i: count for i, count in self.counts.items() if i not in set(columns)})
+
+    def listed(self, names: Sequence[str]) -> str:
+        """Return the columns with their counts, as text."""
+        shown = ", ".join(f"{names[i]!r}: {count:,}" for i, count in list(self.counts.items())[:10])
+        return shown + (f" and {len(self.counts) - 10} more columns" if len(self.counts) > 10 else "")
 
 
-def resolve_missing(
-    connection: Connection, names: Sequence[str], variables: Sequence[int], missing: str
-) -> MissingValues:
-    """Refuse, drop or keep missing values."""
+def count_missing(connection: Connection, variables: Sequence[int]) -> MissingValues:
+    """Count the missing values of each column."""
     # Not by FILTER, which copies every column of the table for each one that is counted.
     sums = ", ".join(f"sum(CASE WHEN c{i} IS NULL THEN n ELSE 0 END)" for i in variables)
-    n_rows, *n_missing = (int(count) for count in _one_row(connection, f"SELECT sum(n), {sums} FROM {TABLE}"))
-    affected = {i: count for i, count in zip(variables, n_missing, strict=True) if count}
-    if not affected or missing == "state":
-        return MissingValues(n_rows, columns=frozenset(affected))
-    counts = ", ".join(f"{names[i]!r}: {count:,}" for i, count in list(affected.items())[:10])
-    more = f" and {len(affected) - 10} more columns" if len(affected) > 10 else ""
-    if missing == "error":
-        raise DataError(
-            "missing values in {} of {} columns, of {:,} rows ({}{}): pass {} to leave out these rows, {} to count "
-            "'missing' as a state, or impute first",
-            len(affected),
-            len(variables),
-            n_rows,
-            counts,
-            more,
+    n_rows, *counts = (int(count) for count in _one_row(connection, f"SELECT sum(n), {sums} FROM {TABLE}"))
+    return MissingValues(n_rows, {i: count for i, count in zip(variables, counts, strict=True) if count})
+
+
+def columns_to_drop(connection: Connection, missing: MissingValues, n_columns: int) -> tuple[list[int], int]:
+    """Return columns without which at least half of the rows are complete, and how many rows these are.
+
+    The columns with the most missing values go first. One column always stays.
+    """
+    dropped: list[int] = []
+    while True:
+        left = missing.without(dropped).counts
+        tests = " OR ".join([f"c{i} IS NULL" for i in left] or ["false"])
+        n_complete = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE} WHERE NOT ({tests})")[0])
+        if n_complete >= _ENOUGH_ROWS * missing.n_rows or len(dropped) == n_columns - 1:
+            return dropped, n_complete
+        dropped.append(max(left, key=lambda i: left[i]))
+
+
+def refuse_missing(
+    connection: Connection, names: Sequence[str], missing: MissingValues, n_columns: int, has_numbers: bool
+) -> NoReturn:
+    """Say where values are missing and what to do; among numbers "missing" cannot be a state."""
+    dropped, n_complete = columns_to_drop(connection, missing, n_columns)
+    fix = Phrase("pass {} to leave out these rows", Option("missing", "drop"))
+    if dropped and n_complete:
+        fix = Phrase(
+            "few rows are complete: pass {} with {}",
+            Option("drop", [names[i] for i in dropped]),
             Option("missing", "drop"),
-            Option("missing", "state"),
         )
-    connection.execute(f"DELETE FROM {TABLE} WHERE " + " OR ".join(f"c{i} IS NULL" for i in affected))
+        if len(dropped) == len(missing.counts):
+            fix = Phrase("few rows are complete: pass {}", Option("drop", [names[i] for i in dropped]))
+    if not has_numbers:
+        fix = Phrase("{}, {} to count 'missing' as a state", fix, Option("missing", "state"))
+    raise DataError(
+        "missing values in {} of {} columns, of {:,} rows ({}): {}, or impute first",
+        len(missing.counts),
+        n_columns,
+        missing.n_rows,
+        missing.listed(names),
+        fix,
+    )
+
+
+def drop_rows(connection: Connection, names: Sequence[str], missing: MissingValues, n_columns: int) -> int:
+    """Leave out the rows with missing values; return how many these are."""
+    dropped, _ = columns_to_drop(connection, missing, n_columns)
+    tests = " OR ".join(f"c{i} IS NULL" for i in missing.counts)
+    connection.execute(f"DELETE FROM {TABLE} WHERE {tests}")
     n_left = int(_one_row(connection, f"SELECT coalesce(sum(n), 0) FROM {TABLE}")[0])
     if not n_left:
         raise DataError(
-            "each of the {:,} rows has a missing value ({}{}), so dropping rows leaves none: leave columns out with "
-            "{}, or pass {}",
-            n_rows,
-            counts,
-            more,
-            Option("drop", [names[i] for i in sorted(affected, key=lambda i: -affected[i])]),
-            Option("missing", "state"),
+            "each of the {:,} rows has a missing value ({}), so dropping rows leaves none: leave columns out with {}",
+            missing.n_rows,
+            missing.listed(names),
+            Option("drop", [names[i] for i in dropped]),
         )
-    note = f"dropped {n_rows - n_left:,} of {n_rows:,} rows with missing values ({counts}{more})"
-    return MissingValues(n_rows, n_rows - n_left, note=note)
+    return missing.n_rows - n_left
 
 
 def _one_row(connection: Connection, query: str) -> tuple[int, ...]:

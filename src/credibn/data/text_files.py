@@ -59,12 +59,9 @@ def look_at(path: str, compression: str, encoding: str | None, comment: str | No
         if not is_utf8:
             encoding = _FALLBACK
         if encoding != "utf-8-sig":
-            note = Phrase(
-                "{!r} is not UTF-8 text and was read as {}: pass {} if letters look wrong",
-                os.path.basename(path),
-                encoding,
-                Option("encoding", "latin-1" if encoding == _FALLBACK else "utf-8"),
-            )
+            note = Phrase("{!r} is not UTF-8 text and was read as {}", os.path.basename(path), encoding)
+            if encoding == _FALLBACK:  # any bytes are text in it
+                note = Phrase("{}: pass {} if letters look wrong", note, Option("encoding", "latin-1"))
         needs_copy = needs_copy or encoding != "utf-8-sig" or is_mixed
     elif codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8-sig"

@@ -5,9 +5,19 @@ from credibn.graphs.networks import (
     class_members,
     class_size,
     cpdag_of,
+    cpdag_of_masks,
     network_graph,
     parent_masks,
     same_class,
 )
 
-__all__ = ["CPDAG", "class_members", "class_size", "cpdag_of", "network_graph", "parent_masks", "same_class"]
+__all__ = [
+    "CPDAG",
+    "class_members",
+    "class_size",
+    "cpdag_of",
+    "cpdag_of_masks",
+    "network_graph",
+    "parent_masks",
+    "same_class",
+]

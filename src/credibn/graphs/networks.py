@@ -119,7 +119,12 @@ def parent_masks(edges: DiGraph | Iterable[object], names: Sequence[Hashable]) -
 def cpdag_of(graph: DiGraph) -> CPDAG:
     """Return the CPDAG of a network's equivalence class."""
     names = tuple(graph)
-    _, compelled, undirected, _ = _class_form(parent_masks(graph, names))
+    return cpdag_of_masks(names, parent_masks(graph, names))
+
+
+def cpdag_of_masks(names: tuple[Any, ...], masks: NDArray[np.uint64]) -> CPDAG:
+    """Return the CPDAG of the class of the network with these parent masks."""
+    _, compelled, undirected, _ = _class_form(masks)
     directed = sorted((v, child) for child, above in enumerate(parent_positions(compelled)) for v in above)
     free = [(v, u) for v, joined in enumerate(parent_positions(undirected)) for u in joined if v < u]
     return CPDAG(

@@ -38,6 +38,8 @@ from credibn.search import (
 
 _SECONDS_TO_COUNT = 0.5
 """What the counts for prediction may take once a limit is reached."""
+_SECONDS_BY_DEFAULT = 30.0
+"""For a run without any limit, where not all parent sets can be scored: few such searches come to an end."""
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
 
@@ -104,9 +106,33 @@ def start(
         source = open_source(data, scores, reading, scoring, run)
         if search.posterior_share:
             estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
+        if scoring.max_parents is None:
+            scoring, limits = _limited(source, scoring, limits, run)
     echoed = {"data": data, "scores": scores, **_echoed(reading, scoring, search, limits, k_best)}
     settings = {name: as_json(value) for name, value in echoed.items()}
     return Learning(run, source, settings, search, limits, k_best)
+
+
+def _limited(source: ScoreSource, scoring: ScoreOptions, limits: Limits, run: Run) -> tuple[ScoreOptions, Limits]:
+    """Limit the parents, and the time, where nobody did and all parent sets are too many; return the options used."""
+    most = source.limit_parents()
+    if most is None:
+        return scoring, limits
+    used = Phrase("{}", Option("max_parents", most))
+    if run.time_limit is None:
+        run.end_after(_SECONDS_BY_DEFAULT)
+        limits = replace(limits, time_limit=_SECONDS_BY_DEFAULT)
+        used = Phrase("{} and {}", used, Option("time_limit", round(_SECONDS_BY_DEFAULT)))
+    warnings.warn(
+        CredibnWarning(
+            "{} columns have too many parent sets to score them all: this run uses {}; set {} to choose another limit",
+            source.n_searched(),
+            used,
+            Option("max_parents"),
+        ),
+        stacklevel=4,
+    )
+    return replace(scoring, max_parents=most), limits
 
 
 def _echoed(

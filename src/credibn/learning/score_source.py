@@ -20,6 +20,7 @@ from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import BGe, GaussianBIC, ScoreTable, read_scores
 from credibn.scores.partial import PartialScoring
+from credibn.scores.prediction import limit_parents
 from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import (
     LONG,
@@ -28,6 +29,7 @@ from credibn.scores.scoring import (
     count_allowed_sets,
     estimate_problem,
     make_problem,
+    parents_by_default,
     parents_to_try,
     stopped_while_scoring,
     table_of,
@@ -74,6 +76,10 @@ class ScoreSource(Protocol):
 
     def n_searched(self) -> int:
         """Return how many variables may have edges."""
+        ...
+
+    def limit_parents(self) -> int | None:
+        """Limit the parents of every variable where all parent sets are too many; None where they are not."""
         ...
 
     def seconds_to_score(self, epsilon: float) -> float:
@@ -159,6 +165,9 @@ class _FromTable:
     def n_searched(self) -> int:
         return len(searched_nodes(self._table))
 
+    def limit_parents(self) -> None:
+        return None
+
     def seconds_to_score(self, epsilon: float) -> float:
         return 0.0
 
@@ -181,6 +190,13 @@ class _FromData:
 
     def n_searched(self) -> int:
         return self._problem.n_searched
+
+    def limit_parents(self) -> int | None:
+        most = parents_by_default(self._problem)
+        if most is not None:
+            self._problem = limit_parents(self._problem, most)
+            self._partial = PartialScoring(self._problem)
+        return most
 
     def seconds_to_score(self, epsilon: float) -> float:
         problem = self._within(epsilon)

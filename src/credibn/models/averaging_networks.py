@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
-from credibn.credible.families import CountedFamilies, Families, States
+from credibn.credible.families import CountedFamilies, States
 from credibn.credible.weights import Prior, WeightedStructures, weigh
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
@@ -97,11 +98,15 @@ def average_models(
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     trained = (
-        families_of(found, **read_options) if data is None else _counted(found, data, allow_other_data, read_options)
+        families_of(found, **read_options)
+        if data is None
+        else CountedFamilies(training_table(found, data, allow_other_data, read_options))
     )
     weighted = weigh(found.score_table, found.structures, prior)
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
-    size = _default_sample_size(found) if equivalent_sample_size is None else equivalent_sample_size
+    size = (
+        default_sample_size(found.score_table.provenance) if equivalent_sample_size is None else equivalent_sample_size
+    )
     # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
     used, places = np.unique(
@@ -143,20 +148,38 @@ def _check_limits(share: object, max_classes: object) -> None:
     whole_number("max_classes", max_classes, 1)
 
 
-def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Families:
-    """Return the counts of the training table; refuse another one."""
-    score = found.score_table.provenance.get("score")
+def training_table(found: CredibleSet, data: Any, allow_other_data: bool, read_options: dict[str, Any]) -> Dataset:
+    """Return the table that a set was learned from, read as it was then unless options say otherwise."""
+    of_scores = {**found.score_table.provenance, "data_fingerprint": found.provenance.get("data_fingerprint")}
+    return training_data(found.names, of_scores, reading_of(found), data, allow_other_data, read_options)
+
+
+def training_data(
+    names: tuple[str, ...],
+    provenance: Mapping[str, Any],
+    reading: Reading | None,
+    data: Any,
+    allow_other_data: bool,
+    read_options: dict[str, Any],
+) -> Dataset:
+    """Return the table that scores were made from, read as it was then unless options say otherwise.
+
+    `provenance` is that of the scores, `reading` how the table was read, if that is known.
+    """
+    if reading is not None and not isinstance(data, Dataset):
+        read_options = {**reading.options, **read_options}
+    score = provenance.get("score")
     if not isinstance(data, Dataset) and score in SCORES:
         read_options = {"columns": columns_taken(str(score)), **read_options}
     dataset = read_data(data, **read_options)
-    if dataset.names != found.names:
-        different = sorted({*dataset.names} ^ {*found.names})
+    if dataset.names != names:
+        different = sorted({*dataset.names} ^ {*names})
         what = f"{different[0]!r} is in one only" if different else "they are in another order"
         raise OptionError(
             f"the variables of the table are not those of the credible set ({what}): give the training table, read "
             "with the options that learn was given"
         )
-    fingerprint = found.provenance.get("data_fingerprint")
+    fingerprint = provenance.get("data_fingerprint")
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
@@ -164,11 +187,11 @@ def _counted(found: CredibleSet, data: Any, allow_other_data: bool, read_options
             "given to learn, or pass {} to fit the parameters to this one",
             Option("allow_other_data", True),
         )
-    return CountedFamilies(dataset)
+    return dataset
 
 
-def _default_sample_size(found: CredibleSet) -> float:
-    provenance = found.score_table.provenance
+def default_sample_size(provenance: Mapping[str, Any]) -> float:
+    """Return the equivalent sample size of the score that scores were made with; 1 where it has none."""
     size = provenance.get("equivalent_sample_size") if provenance.get("score") == "bdeu" else None
     return float(size) if isinstance(size, int | float) else 1.0
 

@@ -233,6 +233,7 @@ class AveragedModel:
             known = self.reading.options
             options = {"missing_values": known.get("missing_values"), **options}
             alike["dropped"] = [one.name for one in self.reading.columns if one.kind in ("dropped", "weights")]
+            alike["units"] = {one.name: one.unit for one in self.reading.columns if one.unit}
             alike["text_options"] = {name: known[name] for name in _TEXT_OPTIONS if name in known}
         unread = [self.names[v] for v in targets]
         return read_rows(data, self.names, self.states, self.cuts, unread=unread, **alike, **options)

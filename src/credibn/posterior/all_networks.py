@@ -27,8 +27,9 @@ from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import byte_text, plural
 from credibn._run.memory import usable_bytes
 from credibn.errors import Option, OptionError, TooLargeError
-from credibn.posterior.parent_sets import ParentSetProbabilities, pair_frame, rounding_of_edges
+from credibn.posterior.parent_sets import CauseProbabilities, ParentSetProbabilities, pair_frame, rounding_of_edges
 from credibn.scores import ScoreTable
+from credibn.scores.constraints import position_of
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
@@ -65,6 +66,8 @@ class Posterior:
         nor is `log_mass`, apart from its own last digits. Proven in docs/guarantees.md. Frames are rounded to it.
     provenance : mapping
         Where the scores come from, as in the score table.
+    score_table : ScoreTable or None
+        The scores that were summed.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Posterior:
     ancestors: NDArray[np.float64] | None = None
     rounding_error: float | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    score_table: ScoreTable | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", MappingProxyType(json.loads(json.dumps(dict(self.provenance)))))
@@ -130,6 +134,47 @@ class Posterior:
         frame = self._marginals().of_node(node)
         frame["probability"] = self._rounded(frame["probability"].to_numpy())
         return frame
+
+    def causes(self, cause: str | int) -> CauseProbabilities:
+        """Return the probability of each parent set of a variable together with each of its descendants: a new sum."""
+        table = self.score_table
+        if table is None:
+            raise OptionError("this posterior holds no scores; compute it with exact_posterior")
+        node, searched = position_of(self.names, cause, "cause"), searched_nodes(table)
+        own = slice(int(table.offsets[node]), int(table.offsets[node + 1]))
+        probabilities, paths = self._marginals().probabilities[own], np.zeros((own.stop - own.start, self.n_variables))
+        if node in searched:
+            found = _core.sum_networks(*_narrowed(table, searched), True, searched.index(node), None)
+            assert found is not None, "nothing stops it"
+            assert found[3] is not None, "there is a cause"
+            paths[:, searched] = np.clip(found[3], 0.0, 1.0)
+        return CauseProbabilities(np.full(len(paths), node), table.masks[own], probabilities, paths)
+
+    def effects(
+        self,
+        data: Any,
+        *,
+        cause: str | int,
+        outcome: str | int,
+        change: tuple[object, object] | None = None,
+        state: object | None = None,
+        level: float = 0.95,
+        equivalent_sample_size: float | None = None,
+        pseudo_rows: float = 1.0,
+        n_draws: int = 2000,
+        seed: int = 0,
+        allow_other_data: bool = False,
+        **read_options: Any,
+    ) -> Any:
+        """Return the causal effect of one variable on another, averaged over all networks: see `CredibleSet.effects`.
+
+        It takes as long as the sum over all networks did.
+        """
+        from credibn.effects.averaging import effect_of, priors_of, training_data
+
+        table = training_data(self.names, self.provenance, None, data, allow_other_data, read_options)
+        priors = priors_of(self.provenance, equivalent_sample_size, pseudo_rows)
+        return effect_of(self.causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
 
     def _rounded(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.round(probabilities, self.n_decimals)
@@ -200,10 +245,10 @@ def posterior_of_scores(
     log_mass, probabilities, ancestors = 0.0, None, None
     if searched:
         watch = None if progress is None else lambda fraction: progress(fraction) is not False
-        found = _core.sum_networks(*_narrowed(table, searched), bool(marginals), watch)
+        found = _core.sum_networks(*_narrowed(table, searched), bool(marginals), None, watch)
         if found is None:
             raise KeyboardInterrupt("the sum over all networks was stopped; a partial sum means nothing")
-        log_mass, probabilities, ancestors = found
+        log_mass, probabilities, ancestors, _ = found
     if log_mass == -math.inf:
         raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")
     log_mass = math.fsum([log_mass, *best.tolist()])
@@ -217,6 +262,7 @@ def posterior_of_scores(
         ancestors=of_all[1],
         rounding_error=of_all[2],
         provenance=table.provenance,
+        score_table=table,
     )
 
 

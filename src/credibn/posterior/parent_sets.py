@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,15 @@ class ParentSetProbabilities:
         own = own[np.argsort(-self.probabilities[own], kind="stable")]
         parents = [tuple(self.names[v] for v in positions) for positions in parent_positions(self.masks[own])]
         return pd.DataFrame({"parents": pd.Series(parents, dtype=object), "probability": self.probabilities[own]})
+
+
+class CauseProbabilities(NamedTuple):
+    """How probable each parent set of each node is, alone and together with each descendant."""
+
+    nodes: NDArray[np.int64]
+    masks: NDArray[np.uint64]  # shape (m, ceil(n / 64))
+    probabilities: NDArray[np.float64]
+    paths: NDArray[np.float64]  # shape (m, n): that the node has these parents and reaches another
 
 
 def pair_frame(names: Sequence[str], matrix: NDArray[np.float64]) -> DataFrame:

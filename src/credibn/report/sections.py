@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-import jinja2
 from markupsafe import Markup
 
 from credibn._base.atomic import replacing
@@ -32,6 +31,8 @@ def write_page(template: str, path: str | os.PathLike[str], scripts: Sequence[st
     The policy of the page allows the scripts given, by their hash, and no other, so that even text which slipped
     through unescaped could not run.
     """
+    import jinja2  # only those who write a page wait for it
+
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,

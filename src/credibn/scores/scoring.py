@@ -58,6 +58,8 @@ MOST_TABLE_BYTES = 8 << 30
 _MOST_VARIABLES = 255
 LONG, _SOON = 600.0, 60.0
 """Seconds: scoring that takes longer than the first is worth a word beforehand, and less than the second a try."""
+_SETS_BY_DEFAULT, _PARENTS_BY_DEFAULT = 1 << 17, 2
+"""Where nobody limits the parents and all sets are too many: the most sets, and the fewest parents all the same."""
 
 
 @suggesting
@@ -197,6 +199,8 @@ class ScoringEstimate:
         memory does not suffice, and where it was not asked for.
     feasible_parents, feasible_seconds : int and float, or None
         Where it would take more than some minutes, the largest limit on parents that takes about one, and how long.
+    default_parents : int or None
+        Where the sets are too many for any machine, the limit on parents that `learn` uses unless one is given.
     """
 
     engine: str
@@ -212,6 +216,7 @@ class ScoringEstimate:
     seconds: float | None = None
     feasible_parents: int | None = None
     feasible_seconds: float | None = None
+    default_parents: int | None = None
 
 
 @suggesting
@@ -255,7 +260,8 @@ def estimate_scoring(
     """
     reading, scoring, threads = ReadOptions.of(locals()), ScoreOptions.of(locals()), resolve_threads(n_threads)
     problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
-    return with_prediction(problem, estimate_problem(problem, engine), threads)
+    estimate = with_prediction(problem, estimate_problem(problem, engine), threads)
+    return replace(estimate, default_parents=parents_by_default(problem) if max_parents is None else None)
 
 
 def with_prediction(
@@ -285,6 +291,19 @@ def feasible_parents(
             break
         found = most, seconds
     return found
+
+
+def parents_by_default(problem: ScoringProblem) -> int | None:
+    """Return the limit on parents to use where none is given and all sets would be refused; None where they are not.
+
+    It depends on the number of sets alone, so the same call has the same limit wherever it runs.
+    """
+    if estimate_problem(problem).memory_bytes <= MOST_TABLE_BYTES:
+        return None
+    n, most = problem.n_searched, max(_PARENTS_BY_DEFAULT, int(problem.required.sum(axis=0).max()))
+    while sum(math.comb(n, size) for size in range(most + 3)) <= _SETS_BY_DEFAULT:
+        most += 1
+    return most
 
 
 def count_allowed_sets(problem: ScoringProblem) -> int:

@@ -21,7 +21,6 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from credibn.errors import FileFormatError, OptionError
@@ -140,6 +139,8 @@ def _number(word: bytes) -> float:
 
 def _positions(words: Any, listed: Iterable[str]) -> NDArray[np.int32]:
     """Return the position of each word in the list, -1 for those that are not in it."""
+    import pyarrow.compute as pc  # takes a while to import: only those who read text wait for it
+
     values = pa.array([word.encode() for word in listed], type=pa.large_binary())
     found: NDArray[np.int32] = pc.fill_null(pc.index_in(words, value_set=values), -1).to_numpy()
     return found

@@ -24,7 +24,7 @@ from credibn.search.memory import allowed_bytes
 from credibn.search.problem import SearchProblem
 
 SECONDS_PER_TASK = 5.0
-"""After which a worker returns, and says what is left."""
+"""After this time a worker returns what it has found and what it has not done."""
 SECONDS_TO_HAND_IN = 1.0
 """Before the time limit, at which workers stop and return what they have found."""
 

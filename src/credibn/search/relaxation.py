@@ -166,11 +166,16 @@ class Relaxation:
         plain solution is a corner, with many reduced costs of 0.
         """
         is_open = self._open != 0
-        self._add_columns(np.flatnonzero(is_open & ~self._has_column))
         counts = np.bincount(self._nodes, weights=is_open, minlength=self._n)
+        return self.solve_at_least(share / np.maximum(counts, 1.0)[self._nodes])
+
+    def solve_at_least(self, values: Floats) -> Bound:
+        """Solve with at least these values of the open candidates: other values, other dual values."""
+        is_open = self._open != 0
+        self._add_columns(np.flatnonzero(is_open & ~self._has_column))
         columns = [c for c, at in enumerate(self._positions.tolist()) if at < self._size and is_open[at]]
         for column in columns:
-            self._lp.chgBound(column, share / counts[self._nodes[self._positions[column]]], self._infinity)
+            self._lp.chgBound(column, float(values[self._positions[column]]), self._infinity)
         bound = self.solve()
         for column in columns:
             self._lp.chgBound(column, 0.0, self._infinity)

@@ -1,0 +1,139 @@
+// Counting without a list.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <optional>
+
+#include "bind/arrays.hpp"
+#include "factored/counting.hpp"
+
+namespace nb = nanobind;
+
+namespace credibn::bind {
+namespace {
+
+using namespace factored;
+
+template <int W>
+std::unique_ptr<Counted> count_with_width(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
+                                          const In<std::uint64_t, 2>& masks, const In<std::int64_t, 1>& lowers,
+                                          const In<std::int64_t, 2>& reduced, const Question& question,
+                                          const Watch& watch) {
+  const Candidates<W> candidates(int(offsets.shape(0) - 1), offsets.data(), costs.data(), masks.data(), masks.shape(1),
+                                 lowers.data(), reduced.data(), lowers.shape(0));
+  return Counting<W>(candidates, question, watch).count();
+}
+
+// All sums of costs must be far from the ends of the range.
+constexpr std::int64_t kLargest = std::int64_t(1) << 58;
+
+bool is_small(std::int64_t x) {
+  return x > -kLargest && x < kLargest;
+}
+
+std::unique_ptr<Counted> count_networks(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
+                                        const In<std::uint64_t, 2>& masks, const In<std::int64_t, 1>& lowers,
+                                        const In<std::int64_t, 2>& reduced, std::int64_t best, std::int64_t width,
+                                        bool with_classes, std::uint64_t max_bytes, const nb::object& watch) {
+  require_offsets(offsets, costs.shape(0));
+  require(masks.shape(0) == costs.shape(0), "there must be a mask for each cost");
+  require(masks.shape(1) == (offsets.shape(0) - 1 + 63) / 64, "masks need one word for every 64 nodes");
+  require(reduced.shape(0) == lowers.shape(0) && reduced.shape(1) == costs.shape(0),
+          "there must be a reduced cost for each bound and candidate");
+  require(width >= 0 && is_small(best) && is_small(width), "the best cost and the width must be small enough");
+  const std::int64_t most = kLargest / std::int64_t(offsets.shape(0));
+  const auto fits = [most](std::int64_t x) { return x >= 0 && x < most; };
+  require(std::all_of(costs.data(), costs.data() + costs.size(), fits), "costs must be small enough and not negative");
+  require(std::all_of(reduced.data(), reduced.data() + reduced.size(), fits),
+          "reduced costs must be small enough and not negative");
+  require(std::all_of(lowers.data(), lowers.data() + lowers.size(), is_small), "bounds must be small enough");
+  const Question question{best, width, with_classes, std::size_t(max_bytes)};
+  try {
+    nb::gil_scoped_release release;
+    const Watch watching = make_watch(watch);
+    const std::size_t words = masks.shape(1);
+    return words == 1   ? count_with_width<1>(offsets, costs, masks, lowers, reduced, question, watching)
+           : words == 2 ? count_with_width<2>(offsets, costs, masks, lowers, reduced, question, watching)
+                        : count_with_width<4>(offsets, costs, masks, lowers, reduced, question, watching);
+  } catch (const std::invalid_argument& error) {
+    throw nb::value_error(error.what());
+  }
+}
+
+const char* outcome_of(const Counted& counted) {
+  if (counted.outcome == Outcome::complete) return "complete";
+  return counted.outcome == Outcome::stopped ? "stopped" : "too_large";
+}
+
+void require_counted(const Counted& counted) {
+  require(!counted.empty(), "nothing was counted");
+}
+
+Out<Word> count_up_to(const Counted& counted, std::int64_t limit) {
+  require_counted(counted);
+  std::vector<Word> words = counted.counts->count(std::min(limit, counted.networks.limit));
+  const std::size_t n = words.size();
+  return to_numpy(std::move(words), {n});
+}
+
+nb::object classes_up_to(const Counted& counted, std::int64_t limit) {
+  require_counted(counted);
+  if (!counted.class_counts) return nb::none();
+  std::vector<Word> words = counted.class_counts->count(std::min(limit, counted.networks.limit));
+  const std::size_t n = words.size();
+  return nb::cast(to_numpy(std::move(words), {n}));
+}
+
+// The sum of the weights relative to the best network's, and the share of each candidate in it.
+nb::tuple weigh(const Counted& counted, double step) {
+  require_counted(counted);
+  require(step >= 0 && std::isfinite(step), "the step must be a number and not negative");
+  const WeightedPaths paths(counted.networks, *counted.counts, step);
+  std::vector<double> shares = paths.shares();
+  const std::size_t m = shares.size();
+  return nb::make_tuple(paths.total(), to_numpy(std::move(shares), {m}));
+}
+
+// A random network for each row of random numbers: the candidate of each node, and the costs.
+nb::tuple sample(const Counted& counted, const In<double, 2>& random, double step) {
+  require_counted(counted);
+  require(step >= 0 && std::isfinite(step), "the step must be a number and not negative");
+  const std::size_t n = counted.networks.n(), count = random.shape(0);
+  require(random.shape(1) == n + 2, "there must be two more random numbers than nodes");
+  require(std::all_of(random.data(), random.data() + random.size(), [](double x) { return x >= 0 && x < 1; }),
+          "random numbers must be from 0 to below 1");
+  std::vector<std::uint32_t> chosen(count * n);
+  std::vector<Cost> costs;
+  WeightedPaths paths(counted.networks, *counted.counts, step);
+  paths.sample(random.data(), count, chosen.data(), costs);
+  return nb::make_tuple(to_numpy(std::move(chosen), {count, n}), to_numpy(std::move(costs), {count}));
+}
+
+}  // namespace
+
+void bind_factored(nb::module_& module) {
+  nb::class_<Counted>(module, "CountedNetworks")
+      .def_prop_ro("outcome", &outcome_of)
+      .def_prop_ro("is_empty", &Counted::empty)
+      .def_prop_ro("bound", [](const Counted& counted) { return counted.bound; })
+      .def_prop_ro("best", [](const Counted& counted) { return require_counted(counted), counted.networks.best(); })
+      .def_prop_ro("limit", [](const Counted& counted) { return require_counted(counted), counted.networks.limit; })
+      .def_prop_ro("n_states", [](const Counted& counted) { return counted.networks.n_states(); })
+      .def_prop_ro("n_class_states", [](const Counted& counted) { return counted.classes.n_states(); })
+      .def_prop_ro("n_generated", [](const Counted& counted) { return counted.n_states; })
+      .def_prop_ro("order",
+                   [](const Counted& counted) {
+                     std::vector<std::int64_t> order(counted.order.begin(), counted.order.end());
+                     const std::size_t n = order.size();
+                     return to_numpy(std::move(order), {n});
+                   })
+      .def("count_up_to", &count_up_to, nb::arg("limit"))
+      .def("classes_up_to", &classes_up_to, nb::arg("limit"))
+      .def("weigh", &weigh, nb::arg("step"))
+      .def("sample", &sample, array("random"), nb::arg("step"));
+  module.def("count_networks", &count_networks, array("offsets"), array("costs"), array("masks"), array("lowers"),
+             array("reduced"), nb::arg("best"), nb::arg("width"), nb::arg("with_classes"), nb::arg("max_bytes"),
+             nb::arg("watch").none());
+}
+
+}  // namespace credibn::bind

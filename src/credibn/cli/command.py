@@ -1,0 +1,55 @@
+"""What every command does beside its own work: mistakes and Ctrl-C become a line and an exit status."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import typer
+from typer.core import TyperCommand
+
+from credibn._run.memory import explaining_shortage
+from credibn.cli.text import flags_of, print_error, warnings_as_lines
+from credibn.errors import CredibnError, TimeLimitError, WriteError
+from credibn.options import our_word
+from credibn_command.streams import NOT_WRITTEN, need_output
+
+
+def command_of(name: str, function: Callable[..., None]) -> TyperCommand:
+    """Return the command that calls a function with what the shell gave."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name, cls=_Command)(function)
+    return cast(TyperCommand, typer.main.get_command(alone))
+
+
+class _Command(TyperCommand):
+    """A command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The parser finds flags that are spelt almost alike; this one adds the words of other programs.
+            name = getattr(error, "option_name", "").lstrip("-").replace("-", "_")
+            flags = [flag for own in self.params if own.name == our_word(name) for flag in own.opts if flag[:2] == "--"]
+            if hasattr(error, "possibilities") and flags:
+                error.possibilities = flags
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        writes_files = any(ctx.params.get(name) is not None for name in ("out", "destination"))
+        need_output(bool(ctx.params.get("as_json")) or not writes_files)
+        words = flags_of(ctx)
+        try:
+            with warnings_as_lines(words), explaining_shortage():
+                return super().invoke(ctx)
+        except CredibnError as error:
+            print_error(error, words)
+            raise typer.Exit(_status(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("stopped; nothing was written", err=True)
+            raise typer.Exit(130) from None
+
+
+def _status(error: CredibnError) -> int:
+    if isinstance(error, WriteError):
+        return NOT_WRITTEN
+    return 3 if isinstance(error, TimeLimitError) else 2

@@ -1,0 +1,187 @@
+"""All credible networks in one diagram, from which they are counted, averaged and drawn.
+
+Nodes are decided one after the other, and partial networks with the same future share a state (``cpp/factored``). The
+relaxation of the integer program gives the bounds that leave out what no credible network needs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn import _core
+from credibn.factored.bounds import dual_bounds
+from credibn.factored.grid import Grid, grid_of
+from credibn.search.collection import new_collection, tally_of
+from credibn.search.exploration import Exploration
+from credibn.search.memory import allowed_bytes
+from credibn.search.problem import SearchProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "factored"
+_SAMPLES_AT_ONCE = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredNetworks:
+    """All networks up to a cost, as paths of a diagram; a choice is a position among the candidates of a node."""
+
+    counted: _core.CountedNetworks
+    grid: Grid
+    offsets: NDArray[np.int64]
+    candidates: NDArray[np.int64]  # of the diagram, as positions among all
+    tolerance: float
+
+    @cached_property
+    def best_cost(self) -> float:
+        """The least cost of a network."""
+        return self.grid.cost(self.counted.best)
+
+    @property
+    def last_cost(self) -> float:
+        """Every network that costs at most this is in the diagram."""
+        return self.grid.cost(self.counted.limit)
+
+    def n_networks(self, epsilon: float | None = None) -> int:
+        """Return the number of networks within epsilon of the best, or of all."""
+        return _integer(self.counted.count_up_to(self._limit(epsilon)))
+
+    def n_classes(self, epsilon: float | None = None) -> int | None:
+        """Return the number of classes, likewise; None where they were not counted."""
+        words = self.counted.classes_up_to(self._limit(epsilon))
+        return None if words is None else _integer(words)
+
+    def _limit(self, epsilon: float | None) -> int:
+        if epsilon is None:
+            return self.counted.limit
+        gap = self.grid.steps(epsilon + self.tolerance) + self.grid.rounding
+        return min(self.counted.limit, self.counted.best + gap)
+
+    @cached_property
+    def _weighed(self) -> tuple[float, NDArray[np.float64]]:
+        return self.counted.weigh(self.grid.step)
+
+    @property
+    def log_mass(self) -> float:
+        """The logarithm of the sum of exp(-cost) over the networks."""
+        return math.log(self._weighed[0]) - self.best_cost
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The posterior probability of each candidate of the diagram within the set; those of one node sum to 1."""
+        return self._weighed[1]
+
+    def sample(self, n_samples: int, seed: int, *, weighted: bool = True) -> NDArray[np.uint32]:
+        """Return independent random networks as choices, by posterior weight or all equally likely."""
+        random = np.random.default_rng(seed).random((n_samples, len(self.offsets) + 1))
+        chosen, _ = self.counted.sample(random, self.grid.step if weighted else 0.0)
+        choices: NDArray[np.uint32] = (self.candidates[chosen] - self.offsets[:-1]).astype(np.uint32)
+        return choices
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """What counting came to.
+
+    Attributes
+    ----------
+    networks : FactoredNetworks or None
+        None where no network was counted.
+    is_complete : bool
+        Whether all credible networks are counted.
+    is_stopped : bool
+        Whether the run was stopped; otherwise an incomplete diagram ran out of memory.
+    unexplored_bound : float
+        No network that costs less is missing; infinite where it is complete.
+    incumbent : ndarray of uint32, shape (n,), or None
+        The choices of the best network that a local search knows.
+    statistics : mapping
+    """
+
+    networks: FactoredNetworks | None
+    is_complete: bool
+    is_stopped: bool
+    unexplored_bound: float
+    incumbent: NDArray[np.uint32] | None
+    statistics: Mapping[str, object] = field(default_factory=dict)
+
+
+def count_credible(problem: SearchProblem) -> Counting:
+    """Count the networks within epsilon of the optimum; with classes where the problem asks for classes."""
+    collection = new_collection(problem)
+    search = Exploration(problem, collection)
+    problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
+    grid = grid_of(problem.offsets, problem.costs)
+    bounds = dual_bounds(search, problem, grid)
+    if search.is_stopped:
+        return Counting(None, False, True, search.lowest_cost, search.best_row)
+    chosen = np.flatnonzero(bounds.is_open)
+    offsets = np.searchsorted(chosen, problem.offsets).astype(np.int64)
+    costs, masks = grid.costs[chosen], problem.masks[chosen]
+    if search.best_row is None:  # no network costs more than this
+        best = int(np.maximum.reduceat(costs, offsets[:-1]).sum())
+    else:
+        best = int(grid.costs[problem.offsets[:-1] + search.best_row].sum())
+    with_classes = problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks)
+    counted = _core.count_networks(
+        offsets,
+        costs,
+        np.ascontiguousarray(masks),
+        bounds.lowers,
+        np.ascontiguousarray(bounds.reduced),
+        best,
+        grid.steps(problem.epsilon + problem.tolerance) + grid.rounding,
+        with_classes,
+        allowed_bytes(problem) or 1 << 62,
+        lambda _: problem.run("counting", 0.0),
+    )
+    statistics = {
+        "gap_before": search.statistics.gap_before,
+        "gap_after": search.statistics.gap_after,
+        "n_candidates": len(chosen),
+        "n_states": counted.n_states,
+        "n_class_states": counted.n_class_states,
+    }
+    if counted.is_empty:
+        is_complete = counted.outcome == "complete"
+        lowest = math.inf if is_complete else max(search.lowest_cost, grid.cost(counted.bound))
+        return Counting(None, is_complete, counted.outcome == "stopped", lowest, search.best_row, statistics)
+    networks = FactoredNetworks(counted, grid, problem.offsets, chosen, problem.tolerance)
+    is_complete = counted.outcome == "complete"
+    bound = math.inf if is_complete else networks.last_cost
+    return Counting(networks, is_complete, counted.outcome == "stopped", bound, search.best_row, statistics)
+
+
+def _members_cost_the_same(offsets: NDArray[np.int64], costs: NDArray[np.int64], masks: NDArray[np.uint64]) -> bool:
+    """Whether reversing a covered edge never changes the cost, to the last step: then a class is counted as a whole.
+
+    Reversals of covered edges lead from each member of a class to all others (Chickering 1995).
+    """
+    n = len(offsets) - 1
+    sets = [sum(int(word) << 64 * at for at, word in enumerate(row)) for row in masks.tolist()]
+    of_node = [{sets[c]: int(costs[c]) for c in range(offsets[v], offsets[v + 1])} for v in range(n)]
+    for v in range(n):
+        for parents, cost in of_node[v].items():
+            left = parents
+            while left:
+                low = left & -left
+                left -= low
+                u, rest = low.bit_length() - 1, parents - low
+                before, after = of_node[u].get(rest), of_node[u].get(rest | 1 << v)
+                reverse = of_node[v].get(rest)
+                if before is None or after is None or reverse is None:
+                    continue
+                if cost + before != after + reverse:
+                    return False
+    return True
+
+
+def _integer(words: NDArray[np.uint64]) -> int:
+    return int.from_bytes(words.astype("<u8").tobytes(), "little", signed=True)

@@ -1,0 +1,204 @@
+"""Counting without a list against brute force over all DAGs and against the engines that list."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from brute_force_engine import members_of
+from credibn import _core
+from credibn._run import Run
+from credibn.factored import count_credible
+from credibn.search import SearchProblem
+from credibn.search.dynamic_programming import DynamicProgramming
+from profiles import examples
+from searching import TOLERANCE, arrays, dags_of, random_costs
+
+NO_BOUNDS = np.zeros(0, dtype=np.int64)
+
+
+def equivalent_costs_on_a_grid(n, random, has_ties):
+    """Differences of one set function, which takes multiples of 1 or of 2^-20."""
+    F = random.integers(0, 3, 1 << n).astype(float) if has_ties else random.integers(0, 5 << 20, 1 << n) / (1 << 20)
+    mask = {parents: sum(1 << p for p in parents) for child in range(n) for parents in oracle.all_parent_sets(n, child)}
+    return [
+        {parents: F[mask[parents] | 1 << child] - F[mask[parents]] for parents in oracle.all_parent_sets(n, child)}
+        for child in range(n)
+    ]
+
+
+def problem_of(costs, epsilon, unit, watch=None, **options):
+    names = tuple(f"v{v}" for v in range(len(costs)))
+    return SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=Run(watch, n_threads=1))
+
+
+def count(costs, epsilon, unit="networks", **options):
+    return count_credible(problem_of(costs, epsilon, unit, **options))
+
+
+def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=None):
+    """Count in the core, from costs that are whole numbers, with no bound but the costs themselves."""
+    offsets, floats, masks = arrays(costs)
+    beyond = (floats - np.repeat(floats[offsets[:-1]], np.diff(offsets))).astype(np.int64)
+    is_empty_set = ~masks.any(axis=1)
+    known = beyond[is_empty_set] if is_empty_set.sum() == len(costs) else np.maximum.reduceat(beyond, offsets[:-1])
+    no_reduced = np.zeros((0, len(beyond)), dtype=np.int64)
+    return _core.count_networks(
+        offsets, beyond, masks, NO_BOUNDS, no_reduced, int(known.sum()), width, with_classes, max_bytes, watch
+    )
+
+
+def integer(words):
+    return int.from_bytes(words.tobytes(), "little", signed=True)
+
+
+def cost_of(dag, costs):
+    return math.fsum(costs[child][parents] for child, parents in enumerate(dag))
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32), st.booleans(), st.sampled_from([0.0, 0.5, 2.0, 6.0]), st.data())
+@examples(150)
+def test_networks_and_averages_equal_brute_force(n, seed, has_ties, epsilon, data):
+    random = np.random.default_rng(seed)
+    costs = random_costs(n, random, has_ties=has_ties, share=data.draw(st.sampled_from([0.3, 1.0])))
+    expected = oracle.credible_dags(n, costs, epsilon + TOLERANCE)
+    found = count(costs, epsilon)
+    assert found.is_complete
+    assert found.networks.n_networks() == len(expected)
+    assert found.networks.n_classes() is None
+    weights = np.exp([found.networks.best_cost - cost_of(dag, costs) for dag in expected])
+    assert found.networks.log_mass == pytest.approx(math.log(weights.sum()) - found.networks.best_cost, abs=1e-12)
+    problem = problem_of(costs, epsilon, "networks")
+    shares = dict.fromkeys(range(len(problem.costs)), 0.0)
+    shares.update(zip(found.networks.candidates.tolist(), found.networks.shares.tolist(), strict=True))
+    for child in range(n):
+        for k in range(problem.offsets[child], problem.offsets[child + 1]):
+            parents = tuple(p for p in range(n) if int(problem.masks[k, 0]) >> p & 1)
+            has = [dag[child] == parents for dag in expected]
+            assert shares[k] == pytest.approx(weights[has].sum() / weights.sum(), abs=1e-12)
+    for part in (0.0, epsilon / 3):
+        assert found.networks.n_networks(part) == len(oracle.credible_dags(n, costs, part + TOLERANCE))
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32), st.booleans(), st.sampled_from([0.0, 1.0, 3.0, 20.0]))
+@examples(150)
+def test_classes_equal_brute_force(n, seed, has_ties, epsilon):
+    costs = equivalent_costs_on_a_grid(n, np.random.default_rng(seed), has_ties)
+    found = count(costs, epsilon, "classes")
+    for part in (epsilon, epsilon / 2, 0.0):
+        expected = set(oracle.credible_dags(n, costs, part + TOLERANCE))
+        classes = {frozenset(members_of(dag)) for dag in expected}
+        assert found.networks.n_networks(part) == len(expected)
+        assert found.networks.n_classes(part) == len(classes)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_networks", "n_classes"), [(3, 25, 11), (4, 543, 185), (5, 29281, 8782), (6, 3781503, 1067825)]
+)
+def test_with_equal_costs_all_networks_and_classes_are_counted(n, n_networks, n_classes):
+    """Robinson (1977); Gillispie and Perlman (2002)."""
+    costs = [dict.fromkeys(oracle.all_parent_sets(n, child), 1.0) for child in range(n)]
+    found = core_count(costs, 0, with_classes=True)
+    assert integer(found.count_up_to(0)) == n_networks
+    assert integer(found.classes_up_to(0)) == n_classes
+
+
+def test_counts_do_not_overflow():
+    """60 pairs of nodes, each pair in one of three ways: 3^60 networks in 2^60 classes, more than a word holds."""
+    n = 120
+    costs = [{(): 0.0, (child ^ 1,): 0.0} for child in range(n)]
+    found = core_count(costs, 0, with_classes=True)
+    assert integer(found.count_up_to(0)) == 3**60
+    assert integer(found.classes_up_to(0)) == 2**60
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_networks_equal_those_listed_by_dynamic_programming(seed):
+    random = np.random.default_rng(seed)
+    costs = equivalent_costs_on_a_grid(8, random, has_ties=seed == 2)
+    epsilon = [0.5, 2.0, 0.0][seed]
+    found = count(costs, epsilon, "classes").networks
+    listed = DynamicProgramming().search(problem_of(costs, epsilon, "classes"))
+    assert found.n_classes() == len(listed.costs)
+    assert found.n_networks() == int(listed.sizes[:, 0].sum())
+
+
+def test_samples_are_networks_of_the_set_in_proportion_to_their_weights():
+    costs = random_costs(4, np.random.default_rng(5))
+    problem, epsilon, n_samples = problem_of(costs, 3.0, "networks"), 3.0, 20_000
+    found = count_credible(problem).networks
+    expected = oracle.credible_dags(4, costs, epsilon + TOLERANCE)
+    for weighted in (True, False):
+        choices = found.sample(n_samples, 7, weighted=weighted)
+        assert np.array_equal(choices, found.sample(n_samples, 7, weighted=weighted))
+        drawn = dags_of(type("Drawn", (), {"choices": choices}), costs)
+        weights = np.array([math.exp(-cost_of(dag, costs)) if weighted else 1.0 for dag in expected])
+        assert set(drawn) <= set(expected)
+        for dag, share in zip(expected, weights / weights.sum(), strict=True):
+            spread = math.sqrt(share * (1 - share) / n_samples)
+            assert abs(drawn.count(dag) / n_samples - share) < 5 * spread + 1e-9
+
+
+def whole_costs(n, seed):
+    random = np.random.default_rng(seed)
+    return [{parents: float(random.integers(0, 400)) for parents in oracle.all_parent_sets(n, v)} for v in range(n)]
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 12, 1 << 16, 1 << 18, 1 << 20])
+def test_out_of_memory_all_networks_up_to_a_smaller_limit_are_counted(max_bytes):
+    costs = whole_costs(7, 3)
+    part, whole = core_count(costs, 700, max_bytes=max_bytes), core_count(costs, 700)
+    assert whole.outcome == "complete"
+    assert part.outcome == "too_large"
+    if not part.is_empty:
+        assert part.limit < whole.limit
+        assert part.best == whole.best
+        assert integer(part.count_up_to(part.limit)) == integer(whole.count_up_to(part.limit)) > 0
+    assert part.bound <= whole.best
+
+
+def test_stopped_in_the_middle_what_is_counted_is_right():
+    costs = whole_costs(8, 4)
+    whole = core_count(costs, 200)
+    calls = []
+
+    def stop_at_the_third_call(_):
+        calls.append(1)
+        return len(calls) < 3
+
+    part = core_count(costs, 200, watch=stop_at_the_third_call)
+    assert len(calls) == 3
+    assert part.outcome == "stopped"
+    if not part.is_empty:
+        assert integer(part.count_up_to(part.limit)) == integer(whole.count_up_to(part.limit))
+
+
+def test_stopped_while_bounding_nothing_is_counted():
+    found = count(whole_costs(5, 1), 3.0, watch=lambda stage, fraction: False)
+    assert found.networks is None
+    assert found.is_stopped
+    assert found.unexplored_bound < math.inf
+
+
+def test_parent_sets_that_only_make_cycles_give_no_network():
+    found = core_count([{(1,): 1.0}, {(0,): 1.0}], 10)
+    assert found.is_empty
+    assert found.outcome == "complete"
+
+
+def test_costs_on_no_grid_are_rounded_and_their_classes_not_counted():
+    random = np.random.default_rng(2)
+    F = random.normal(0, 1, 1 << 4)
+    costs = [
+        {
+            parents: F[sum(1 << p for p in (*parents, child))] - F[sum(1 << p for p in parents)]
+            for parents in oracle.all_parent_sets(4, child)
+        }
+        for child in range(4)
+    ]
+    found = count(costs, 1.0, "classes")
+    assert found.networks.n_networks() == len(oracle.credible_dags(4, costs, 1.0 + TOLERANCE))
+    assert found.networks.n_classes() is None
