@@ -32,9 +32,9 @@ from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 
 SEED = 1
-EFFORT, MOST_EFFORT = 2_000, 100_000_000
-"""How often the search for a first network looks at each candidate, for each node, and at candidates in all: a few
-tenths of a second. Fractional solutions lead to better networks."""
+EFFORT, FIRST_EFFORT, MOST_EFFORT = 2_000, 100_000_000, 1_000_000_000
+"""How often a search for a network looks at each candidate, for each node; at candidates in all at first, some tenths of
+a second; and where cuts no longer help."""
 ROUNDS_PER_SEARCH = 5
 """Each fractional solution is rounded to a network; every fifth one is the start of a longer search."""
 TOWARDS_SOLUTION = 0.2
@@ -131,7 +131,7 @@ class Exploration:
 
     def begin(self) -> list[Branch]:
         """Look for a first network; return the whole problem as a branch."""
-        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
+        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), FIRST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
         lower, no_cuts = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
         return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_cuts, 1.0)]
@@ -241,11 +241,19 @@ class Exploration:
         if found is not None:
             self.note_best(*found)
 
+    def search_longer(self, bound: Bound) -> bool:
+        """Look for a better network where cuts no longer help; return whether there was one."""
+        before, effort = self.collection.best(), min(EFFORT * self.n * len(self.costs), MOST_EFFORT)
+        self.improve(self.rounded_order(bound.values), effort // 2)
+        self.improve(np.empty(0, dtype=np.int64), effort // 2)
+        return self.collection.best() < before
+
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated cuts, and drop candidates beyond the limit, until neither helps much."""
         is_open = is_open.copy()
         window, least_gain = (10, 0.01) if is_root else (1, 0.02)
         recent: list[float] = []
+        has_searched = False
         strongest: Bound | None = None
         for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
             self.relaxation.restrict(is_open)
@@ -265,7 +273,12 @@ class Exploration:
             gap = self.collection.best() - bound.lower
             is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < least_gain * (limit - bound.lower)
             is_closed = gap < CLOSED and not self.asked_for.optimum_only
-            if bound.lower > limit + bound.margin or is_closed or is_slow:
+            if bound.lower > limit + bound.margin or is_closed:
+                break
+            if is_slow and is_root and not has_searched:
+                has_searched, is_slow = True, not self.search_longer(bound)
+                recent = recent if is_slow else recent[-1:]
+            if is_slow:
                 break
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
             if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
