@@ -82,7 +82,7 @@ class CredibleSet:
     n_requested : int or None
         The k of the k best.
     n_tied_at_boundary : int or None
-        Of the k best: how many further networks (or classes) tie with the last.
+        Of the k best: how many further networks (or classes) tie with the last; None where that is not known.
     log_total_mass : float or None
         The log of the sum of exp(score) over all networks, in the set or not; None where it was not computed.
     edges_over_all : ndarray of float64, shape (n, n), or None

@@ -32,9 +32,10 @@ from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 
 SEED = 1
-EFFORT, FIRST_EFFORT, MOST_EFFORT = 2_000, 100_000_000, 1_000_000_000
-"""How often a search for a network looks at each candidate, for each node; at candidates in all at first, some tenths of
-a second; and where cuts no longer help."""
+EFFORT, MOST_EFFORT = 2_000, 2_000_000_000
+"""How often a search for a network looks at each candidate, for each node, and at candidates in all."""
+FIRST_EFFORT = 25
+"""How often the first search does, for each candidate: as long as some linear programs of that size take."""
 ROUNDS_PER_SEARCH = 5
 """Each fractional solution is rounded to a network; every fifth one is the start of a longer search."""
 TOWARDS_SOLUTION = 0.2
@@ -55,6 +56,8 @@ STAGE = 30
 """How many times more steps the next try may take; it is begun if the last one came far enough."""
 MOST_STEPS = 3_000_000
 """Of a listing with a cap, whose networks are recorded only at its end."""
+MOST_OPTIMUM_STEPS = 90_000
+"""Likewise, where only the optimum is wanted."""
 STEPS_BEFORE_SPREADING = 100_000
 WIDE_GAP = 1.0
 """Times epsilon: with a wider gap, spreading does not pay."""
@@ -65,6 +68,8 @@ MOST_SPREAD = 5_000
 """With more open candidates than this, spreading costs more than it brings."""
 LEAST_RISE = 1e-4
 """Times the gap: while the bound rises by less, cuts stay."""
+MOST_IDLE = 4
+"""Cuts for each node: unless there are more."""
 ROOT_ROUNDS = 400
 MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
@@ -131,7 +136,8 @@ class Exploration:
 
     def begin(self) -> list[Branch]:
         """Look for a first network; return the whole problem as a branch."""
-        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), FIRST_EFFORT))
+        size = len(self.costs)
+        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * size, FIRST_EFFORT * size**2, MOST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
         lower, no_cuts = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
         return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_cuts, 1.0)]
@@ -139,13 +145,20 @@ class Exploration:
     def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
         while branches and self.report("branches", self.share_done):
-            self.lowest_cost = max(self.lowest_cost, min(branch.lower for branch in branches))
+            self.raise_bound(min(branch.lower for branch in branches))
             checkpoints.save(lambda: self.state(branches))
             n_rows = self.collection.count()
             if not self.treat_next(branches):
                 checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
                 break
-        return max(self.listed_below, min((branch.lower for branch in branches), default=math.inf))
+        left = min((branch.lower for branch in branches), default=math.inf)
+        if branches and self.asked_for.optimum_only:  # bounds beyond the limit are none: what ties was not looked for
+            left = min(left, self.collection.limit())
+        return max(self.listed_below, left)
+
+    def raise_bound(self, lower: float) -> None:
+        """Note that no network up to the limit costs less."""
+        self.lowest_cost = max(self.lowest_cost, min(lower, self.collection.best()))
 
     def treat_next(self, branches: list[Branch]) -> bool:
         """Replace the last branch by the rest of it; return whether nothing remains."""
@@ -269,7 +282,7 @@ class Exploration:
             recent.append(bound.lower)
             strongest = bound if strongest is None or bound.lower >= strongest.lower else strongest
             if is_root:
-                self.lowest_cost = max(self.lowest_cost, bound.lower - bound.margin)
+                self.raise_bound(bound.lower - bound.margin)
             gap = self.collection.best() - bound.lower
             is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < least_gain * (limit - bound.lower)
             is_closed = gap < CLOSED and not self.asked_for.optimum_only
@@ -285,7 +298,8 @@ class Exploration:
                 break
             if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
-            if len(recent) < 2 or recent[-1] - recent[-2] > LEAST_RISE * gap:
+            is_rising = len(recent) < 2 or recent[-1] - recent[-2] > LEAST_RISE * gap
+            if is_rising or len(self.relaxation.cuts) > MOST_IDLE * self.n:
                 self.relaxation.drop_idle()  # elsewhere solutions of one cost take turns, and cuts would return
         assert strongest is not None
         if is_root:
@@ -333,6 +347,8 @@ class Exploration:
         max_steps: int | None = FIRST_STEPS
         while not self.list_networks(bound, is_open, max_steps):
             if self.is_stopped or max_steps is None or self.share_listed * STAGE < 1.0:
+                return False
+            if self.asked_for.optimum_only and max_steps >= MOST_OPTIMUM_STEPS:  # branching finds the optimum sooner
                 return False
             max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
         return True
