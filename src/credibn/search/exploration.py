@@ -264,7 +264,7 @@ class Exploration:
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated cuts, and drop candidates beyond the limit, until neither helps much."""
         is_open = is_open.copy()
-        window, least_gain = (10, 0.01) if is_root else (1, 0.02)
+        window, least_gain = (20, 0.02) if is_root else (1, 0.02)
         recent: list[float] = []
         has_searched = False
         strongest: Bound | None = None
