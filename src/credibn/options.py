@@ -142,7 +142,7 @@ class ReadOptions(_Group):
     missing : {"error", "drop", "state"}
         Refuse missing values, drop the rows that have some, or make "missing" a state.
     missing_values : iterable of str, optional
-        Texts that stand for a missing value.
+        Strings that represent a missing value.
     discretise : mapping of str to rule, or a rule, optional
         How to cut numeric columns into intervals.
     max_states : int
@@ -205,6 +205,7 @@ class ScoreOptions(_Group):
     tiers : sequence of groups of names, optional
         Edges may not point from a later tier to an earlier one.
     max_parents : int or mapping of name to int, optional
+        The largest number of parents, of all variables or of some; in a mapping, the entry "" is for all others.
     prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
         Log prior of a structure, added to its score.
     """
@@ -231,7 +232,7 @@ class SearchOptions(_Group):
     Parameters
     ----------
     bayes_factor, epsilon, ratio : float, optional
-        One of them says how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
+        Give one of them: how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
         factor of 20; with a ratio rho >= 1, a network may cost rho times the optimum.
     score_equivalent : bool, optional
         For scores of unknown origin: True asserts that Markov equivalent networks score the same.
@@ -240,7 +241,7 @@ class SearchOptions(_Group):
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
-        Whether to compute which share of the posterior of all networks the set holds; by default where it is predicted
+        Whether to compute the share of the posterior of all networks that the set holds; by default if it is predicted
         to take at most ten seconds.
 
     Examples
@@ -263,7 +264,7 @@ class SearchOptions(_Group):
         else:
             for name in ("bayes_factor", "epsilon"):
                 _refuse_both(Option(name, getattr(self, name)), Option("ratio", self.ratio))
-            resolve_ratio(self.ratio)
+            _factor("ratio", self.ratio)
         check_choice("unit", self.unit, get_args(Unit))
         for name in ("score_equivalent", "posterior_share"):
             value = getattr(self, name)
@@ -283,11 +284,11 @@ class Limits(_Group):
     Parameters
     ----------
     max_networks : int, optional
-        Keep at most this many networks: whole classes from the best down while they fit.
+        Return at most this many networks: complete classes, best first.
     max_classes : int, optional
-        Keep the best classes, this many and all that tie with the last.
+        Return this many of the best classes, and all that tie with the last.
     time_limit : float, optional
-        Seconds for everything together.
+        Seconds for the whole run.
     memory_limit : int or str, optional
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
@@ -420,9 +421,22 @@ def resolve_epsilon(bayes_factor: float | None = None, epsilon: float | None = N
     return math.log(_factor("bayes_factor", DEFAULT_BAYES_FACTOR if bayes_factor is None else bayes_factor))
 
 
-def resolve_ratio(ratio: float) -> float:
-    """Return the ratio as a number, if it is one that can be used."""
-    return _factor("ratio", ratio)
+def epsilon_of_ratio(ratio: float, optimal_score: float) -> float:
+    """Return (ratio - 1) * OPT, the epsilon of a ratio of costs (Liao et al., equation 1).
+
+    Costs are minus log scores; positive optimal log scores, which densities can have, are refused.
+    """
+    factor = _factor("ratio", ratio)
+    if optimal_score > 0:
+        raise OptionError(
+            "{} was given, but the optimal log score is {:.6g}, above 0, where a ratio of costs has no meaning; give "
+            "{} or {} instead",
+            Option("ratio", ratio),
+            optimal_score,
+            Option("bayes_factor"),
+            Option("epsilon"),
+        )
+    return (factor - 1.0) * -optimal_score + 0.0
 
 
 def resolve_seconds(time_limit: float | None) -> float | None:
@@ -487,7 +501,7 @@ def _factor(option: str, value: object) -> float:
     factor = _number(option, value)
     if not 1 <= factor < math.inf:
         raise OptionError.refusing(
-            option, value, "it must be 1 or more, and finite (1 keeps only the optimal networks)"
+            option, value, "it must be 1 or more, and finite (1 gives only the optimal networks)"
         )
     return factor
 
@@ -505,7 +519,7 @@ def _check_text_options(options: ReadOptions) -> None:
     for name in ("decimal", "thousands", "comment"):
         value = getattr(options, name)
         if value is not None and (not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in '+-"\n'):
-            raise OptionError.refusing(name, value, "give one character that is no letter, digit, sign or quote")
+            raise OptionError.refusing(name, value, "give one character that is not a letter, digit, sign or quote")
     if options.decimal is not None and options.decimal == options.thousands:
         raise OptionError("{} and {} are the same: give two characters", Option("decimal"), Option("thousands"))
     if options.encoding is not None:

@@ -26,7 +26,7 @@ _LEAST_MEBIBYTES = 448
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with status 130, and save what was found where possible."""
     global _began
-    _began = time.perf_counter()
+    _began = time.monotonic()
     guard_streams()
     handled = [
         number
@@ -54,8 +54,8 @@ def main() -> None:
 
 
 def start_time() -> float:
-    """Return when the script began, by `time.perf_counter`: its imports count too. Now, where there is no script."""
-    return time.perf_counter() if _began is None else _began
+    """Return when the script began, by `time.monotonic`: its imports count too. Now, where there is no script."""
+    return time.monotonic() if _began is None else _began
 
 
 def _load() -> Callable[[], None]:

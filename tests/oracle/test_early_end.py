@@ -139,7 +139,7 @@ def test_a_stop_in_the_middle_uses_what_is_scored(wide):
 
 def test_the_table_of_a_run_that_ended_early_proves_nothing_later(chain_data):
     found = learn(chain_data, time_limit=SOON)
-    with pytest.warns(CredibnWarning, match="complete only relative to the parent sets that are listed"):
+    with pytest.warns(CredibnWarning, match="complete only among networks made of the parent sets listed"):
         learn(found.score_table, bayes_factor=3)
 
 

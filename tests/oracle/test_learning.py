@@ -430,7 +430,7 @@ def test_k_best_of_given_scores(engine, tied):
     assert short.unexplored_bound == pytest.approx(short.optimal_score - 3)
     assert short.n_networks == learn(table, epsilon=3, engine=engine).n_networks
     unknown = ScoreTable(table.names, table.offsets, table.scores, table.masks, {"score_equivalent": True})
-    with pytest.warns(CredibnWarning, match="relative to the parent sets"):
+    with pytest.warns(CredibnWarning, match="only among networks made of the parent sets"):
         everything = k_best_networks(unknown, 10**6, unit="networks", engine=engine)
     assert everything.complete
     assert everything.n_networks == len(networks_by_cost(4, table_costs(table)))
@@ -450,7 +450,7 @@ def test_a_wrong_k_is_refused(engine, tied, k):
 
 
 def test_k_best_takes_no_epsilon(engine, tied):
-    with pytest.raises(OptionError, match="takes no epsilon: it finds the k best; give k only"):
+    with pytest.raises(OptionError, match="takes no epsilon: it finds the k best; give only k"):
         k_best_classes(tied, 3, epsilon=1, engine=engine)
 
 
@@ -501,7 +501,7 @@ def test_scores_of_unknown_origin(engine, tied, tmp_path):
         ({"unit": "dags"}, "unit is 'dags'"),
         ({"unit": "classes", "max_parents": 1}, "unit is 'classes', but the constraints may"),
         ({"unit": "classes", "prior": EdgeLogOdds({("X0", "X1"): 1.0})}, "score differently under this score or prior"),
-        ({"score_equivalent": False}, "score_equivalent=False was given for a table whose origin says True"),
+        ({"score_equivalent": False}, "score_equivalent=False was given, but the table says True"),
         ({"max_networks": 0}, "max_networks is 0"),
         ({"max_classes": 2.5}, "max_classes is 2.5"),
         ({"time_limit": 0}, "time_limit is 0"),
@@ -524,8 +524,8 @@ def test_sources_refused(engine, tied):
     for source, options, message in [
         (None, {}, "neither was"),
         (table, {"scores": table}, "give one of them"),
-        (table, {"max_parents": 2}, "max_parents cannot change scores that are finished"),
-        (table, {"score": "bdeu", "missing": "drop"}, "score, missing cannot change scores"),
+        (table, {"max_parents": 2}, "max_parents cannot change given scores"),
+        (table, {"score": "bdeu", "missing": "drop"}, "score, missing cannot change given scores"),
         (None, {"scores": 3}, "scores is 3"),
     ]:
         with pytest.raises(OptionError, match=message):

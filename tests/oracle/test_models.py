@@ -431,7 +431,7 @@ TWO = (("h", "t"), ("h", "t"))
         (lambda: TableModel((), np.array([1.5, -0.5])), "a probability is"),
         (lambda: TableModel((), np.array([math.nan, 1.0])), "not finite"),
         (lambda: TableModel((), np.array([])), "is empty"),
-        (lambda: TableModel((), "text"), "not an array of numbers"),
+        (lambda: TableModel((), "text"), "must be an array of numbers"),
         (lambda: TableModel((1, 0), np.full((2, 2, 2), 0.5)), "increasing order"),
         (lambda: TableModel((1, 1), np.full((2, 2, 2), 0.5)), "increasing order"),
         (lambda: LinearGaussian((), (), np.array(0.0), np.zeros(0), np.array(0.0)), "a variance is"),

@@ -357,7 +357,7 @@ def test_completion_of_the_options_of_a_command():
             r"^error: both --bayes-factor 3.0 and --eps",
         ),
         (["score", "{asia}", "--ess", "2"], r"^error: --ess 2.0 was given with score 'bic'"),
-        (["score", "{asia}", "--max-parents", "many"], r"^error: --max-parents has 'many'"),
+        (["score", "{asia}", "--max-parents", "many"], r"^error: --max-parents is 'many'"),
         (
             ["score", "{asia}", "--max-parents", "1", "--max-parents", "2"],
             r"^error: --max-parents is given twice",
@@ -376,7 +376,7 @@ def test_completion_of_the_options_of_a_command():
         ),
         (
             ["score", "{asia}", "--discretise", "mean", "--discretise", "asia=mean"],
-            r"^error: --discretise mean is for",
+            r"^error: --discretise mean applies to",
         ),
         (
             ["score", "{asia}", "--discretise", "x=mean", "--discretise", "x=mean"],
@@ -470,7 +470,10 @@ def test_an_option_in_a_message_is_written_for_its_reader(option, python, shell)
         ),
         (["score", "{asia}", "--forbid", "zz->lung"], "unknown variable in --forbid 'zz'"),
         (["score", "{asia}", "--require", "max_parents->b"], "unknown variable in --require 'max_parents'"),
-        (["data", "{asia}", "--categorical", "lung", "--drop", "lung"], "in both columns and --drop"),
+        (
+            ["data", "{asia}", "--categorical", "lung", "--drop", "lung"],
+            "in both --numeric or --categorical and --drop",
+        ),
         (["learn", "{asia}", "--posterior-share", "--memory-limit", "1B"], "raise --memory-limit or set --max-parents"),
     ],
 )

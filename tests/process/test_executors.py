@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credibn import CredibnWarning, k_best_classes, learn, read_data, score_parent_sets
-from credibn._run import Run
+from credibn._run import Run, Store
 from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
 from credibn.options import ScoreOptions, resolve_epsilon
@@ -31,7 +31,8 @@ pytestmark = pytest.mark.xdist_group("executors")  # they share pools of process
 def score_on(run, data, *, engine="auto", **options):
     epsilon = resolve_epsilon(epsilon=options.get("epsilon"))
     problem = scoring.make_problem(data, ScoreOptions.of(options), epsilon)
-    return scoring.score_problem(problem, options.get("prior"), scoring.estimate_problem(problem, engine), run)
+    estimate = scoring.estimate_problem(problem, engine)
+    return scoring.table_of(problem, options.get("prior"), estimate, scoring._score(problem, estimate, run))
 
 
 class Clock:
@@ -253,7 +254,7 @@ def test_a_task_that_kills_every_worker_of_dask_is_explained(dask_client):
     scheduler = dask_client.cluster.scheduler
     allowed, scheduler.allowed_failures = scheduler.allowed_failures, 0
     try:
-        with pytest.raises(WorkerError, match=r"can do no more work \(KilledWorker"):
+        with pytest.raises(WorkerError, match=r"is broken \(KilledWorker"):
             list(Run(executor=dask_client).do("test", "q", die, None, [1], lambda fraction: True))
     finally:
         scheduler.allowed_failures = allowed
@@ -266,15 +267,15 @@ def test_a_killed_worker_of_a_pool_is_explained_and_the_run_can_be_taken_up(kind
     else:
         executor = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
     killer = kill_when_written(tmp_path / "pid")
-    run = Run(executor=executor, checkpoint=tmp_path / "kept")
+    run = Run(executor=executor, store=Store(tmp_path / "kept"))
     run.store.seconds_before_writing = 0.0
     options = {"score": SlowOnce(tmp_path / "pid", 60.0), "max_parents": 2}
-    with pytest.raises(WorkerError, match=r"can do no more work .*: start again to resume"):
+    with pytest.raises(WorkerError, match=r"is broken .*: start again to resume"):
         score_on(run, sample_asia(), **options)
     killer.join()
     executor.shutdown()
     run.store.close()
-    again = Run(checkpoint=tmp_path / "kept")
+    again = Run(store=Store(tmp_path / "kept"))
     assert same(score_on(again, sample_asia(), **options), score_parent_sets(sample_asia(), **options))
     again.store.remove()
 
@@ -288,14 +289,14 @@ def test_scoring_is_taken_up_where_it_was_stopped(tmp_path):
 
     options = {"score": "bdeu", "engine": "descent", "max_parents": 5}
     whole = score_parent_sets(wide_table(), **options)
-    first = Run(stop_at_half, checkpoint=tmp_path / "kept")
+    first = Run(stop_at_half, store=Store(tmp_path / "kept"))
     first.store.seconds_before_writing = 0.0
     with pytest.raises(KeyboardInterrupt):
         score_on(first, wide_table(), **options)
     first.store.close()
     assert list((tmp_path / "kept").glob("score-task-*.checkpoint"))
     seen = []
-    second = Run(lambda stage, fraction: seen.append(fraction), checkpoint=tmp_path / "kept")
+    second = Run(lambda stage, fraction: seen.append(fraction), store=Store(tmp_path / "kept"))
     found = score_on(second, wide_table(), **options)
     assert same(whole, found)
     assert seen[0] > 0.1  # what was kept is not done again
@@ -304,7 +305,7 @@ def test_scoring_is_taken_up_where_it_was_stopped(tmp_path):
 
 @pytest.mark.slow
 def test_other_data_or_options_use_nothing_from_the_checkpoint(tmp_path):
-    run = Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
     run.store.seconds_before_writing = 0.0
     variants = [
         {},
@@ -326,7 +327,7 @@ def test_other_data_or_options_use_nothing_from_the_checkpoint(tmp_path):
 @pytest.mark.parametrize("executor", [None, "threads"])
 def test_scoring_in_tasks_can_be_stopped(tmp_path, executor):
     pool = ThreadPoolExecutor(1) if executor else None
-    run = Run(lambda stage, fraction: False, executor=pool, checkpoint=tmp_path)
+    run = Run(lambda stage, fraction: False, executor=pool, store=Store(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         score_on(run, sample_asia())
     run.store.remove()
@@ -340,7 +341,7 @@ def test_a_deadline_that_passes_in_a_worker_is_the_time_limit_and_no_interruptio
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_in_this_process_the_run_has_the_only_clock(tmp_path, n_threads):
-    run = Run(checkpoint=tmp_path / "checkpoint", n_threads=n_threads, time_limit=1e-9, clock=Clock())
+    run = Run(store=Store(tmp_path / "checkpoint"), n_threads=n_threads, time_limit=1e-9, clock=Clock())
     table = score_on(run, sample_asia())
     assert table.n_candidates == score_parent_sets(sample_asia()).n_candidates
     run.store.remove()
@@ -416,7 +417,7 @@ def test_a_score_without_a_version_is_not_cached(tmp_path):
         version = None
 
     for score, is_kept in ((Changing(), False), (PairCosts(), True)):
-        run = Run(checkpoint=tmp_path / str(is_kept))
+        run = Run(store=Store(tmp_path / str(is_kept)))
         run.store.seconds_before_writing = 0.0
         score_on(run, sample_asia(), score=score, max_parents=2)
         assert run.store.is_resuming is is_kept
@@ -436,7 +437,7 @@ def watch_clock(monkeypatch):
     """Lets the watch of a run have a clock of its own."""
 
     def use(clock):
-        monkeypatch.setattr("credibn.learning.runs.Run", partial(Run, clock=clock))
+        monkeypatch.setattr("credibn.learning.start.Run", partial(Run, clock=clock))
 
     return use
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import worker_tasks
 from credibn import CredibleSet, CredibnWarning, learn
 from credibn._base import atomic
-from credibn._run import Run
+from credibn._run import Run, Store
 from credibn.cli.app import app
 from credibn.examples import sample_asia
 from credibn.learning.all_credible import find_credible_set
@@ -66,7 +66,7 @@ def asia(tmp_path):
 
 
 def eager(folder, executor=None):
-    held = Run(executor=executor, checkpoint=folder)
+    held = Run(executor=executor, store=Store(folder))
     held.store.seconds_before_writing = 0.0
     return held
 
@@ -82,7 +82,7 @@ def test_a_search_completes_without_its_checkpoint(tmp_path, faulty, monkeypatch
     monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0")
     disk = faulty(number, lambda path: "checkpoint" in path)
     with pytest.warns(
-        CredibnWarning, match=rf"checkpoint cannot be written \(.*{reason}.*\)\. The result does not need it"
+        CredibnWarning, match=rf"no checkpoint can be written to .* \(.*{reason}.*\)\. The result does not need it"
     ) as told:
         found = learn(sample_asia(), bayes_factor=3, engine=engine, checkpoint=tmp_path / "checkpoint")
     assert (found.n_networks, found.complete) == (SETS_OF_ASIA, True)
@@ -123,15 +123,15 @@ def test_what_was_written_before_a_fault_still_serves(tmp_path, faulty):
 def test_what_is_said_of_a_checkpoint_that_fails_at_the_end_is_true(tmp_path, faulty):
     """No run continues then."""
     faulty(errno.ENOSPC, lambda path: True)
-    held = Run(checkpoint=tmp_path / "checkpoint")
+    held = Run(store=Store(tmp_path / "checkpoint"))
     held.store.save("test", "q", "state", {"a": np.arange(3)})
     held.store.seconds_before_writing = 0.0
     with pytest.warns(CredibnWarning) as told:
         held.store.close()
     assert [str(one.message) for one in told] == [
-        f"the checkpoint in {tmp_path / 'checkpoint'} cannot be written (the disk is full). The result does not need "
-        "it, but a run that resumes starts from what was written before. To have a checkpoint, start again with a "
-        "folder that can be written"
+        f"no checkpoint can be written to {tmp_path / 'checkpoint'} (the disk is full). The result does not need it; "
+        "a run that resumes starts from the last checkpoint written. To get checkpoints, start again with a writable "
+        "folder"
     ]
 
 
@@ -142,8 +142,8 @@ def test_too_little_memory_for_a_checkpoint_costs_the_checkpoint_alone(tmp_path,
 
     monkeypatch.setenv("CREDIBN_CHECKPOINT_SECONDS", "0")
     monkeypatch.setattr("numpy.savez", fail)
-    reason = str(error) or "too little memory"
-    with pytest.warns(CredibnWarning, match=rf"checkpoint cannot be written \({reason}\)"):
+    reason = str(error) or "not enough memory"
+    with pytest.warns(CredibnWarning, match=rf"no checkpoint can be written to .* \({reason}\)"):
         found = learn(sample_asia(), bayes_factor=3, checkpoint=tmp_path / "checkpoint")
     assert (found.n_networks, found.complete) == (SETS_OF_ASIA, True)
 
@@ -156,7 +156,7 @@ def test_a_lost_worker_and_a_full_disk(tmp_path, faulty):
     with pytest.warns(CredibnWarning, match="the disk is full"):
         held.store.save("test", "q", "state", {"a": np.arange(3)})
     pool.shutdown()
-    with pytest.raises(ValueError, match="What was done so far is lost"):
+    with pytest.raises(ValueError, match="Finished tasks are lost"):
         list(held.do("test", "q", worker_tasks.double, 0, range(3), lambda fraction: True))
 
 
@@ -282,6 +282,6 @@ def test_a_full_disk(small_disk, tmp_path, asia, monkeypatch):
     result = learn_to(out, asia)
     assert result.exit_code == 4
     assert "9 networks in 3 Markov equivalence classes" in result.stdout
-    assert result.stderr.count("warning: the checkpoint in ") == 1
+    assert result.stderr.count("warning: no checkpoint can be written to ") == 1
     assert "cannot be written (the disk is full)" in result.stderr
     assert CredibleSet.load(here / "out-result.credibn").n_networks == SETS_OF_ASIA

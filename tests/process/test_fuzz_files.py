@@ -375,7 +375,7 @@ def test_an_epsilon_beyond_all_floats(folder):
 def test_tiers_that_are_not_utf8(folder):
     path = folder / "tiers.txt"
     path.write_bytes(b"a, b\nc\xff\n")
-    with pytest.raises(FileFormatError, match=r"tiers.txt, line 2: expected text in UTF-8, found the bytes b'.xff.n'"):
+    with pytest.raises(FileFormatError, match=r"tiers.txt, line 2: expected UTF-8 text, found the bytes b'.xff.n'"):
         read_tiers(path)
 
 
@@ -406,7 +406,7 @@ def foreign(folder, text, ending=".bifxml"):
 
 
 def test_xml_is_checked_before_pyagrum_sees_it(folder):
-    assert "line 2: expected well-formed XML, found none" in foreign(folder, "<BIF>\n<NETWORK></BIF>")
+    assert "line 2: expected well-formed XML (" in foreign(folder, "<BIF>\n<NETWORK></BIF>")
     bomb = '<!DOCTYPE a [\n<!ENTITY b "bbbb">\n<!ENTITY c "&b;&b;">]>\n<BIF>&c;</BIF>'
     assert "line 2: expected a network, found a declaration of an entity" in foreign(folder, bomb)
 

@@ -16,11 +16,11 @@ import pytest
 
 from brute_force_engine import BruteForce
 from credibn import ScoreTable, _core, learn, read_data, score_parent_sets
-from credibn._run import Run, Store, memory
+from credibn._run import Run, memory
 from credibn._run.memory import MemoryGuard, available_bytes, resident_bytes, total_bytes, usable_bytes
 from credibn._run.tally import FINISHING
 from credibn.credible.structures import Structures, group, masks_of
-from credibn.data.sources import reading_until, workspace
+from credibn.data.sources import workspace
 from credibn.errors import TimeLimitError, TooLargeError
 from credibn.report.learning_page import write_learning_page
 from credibn.search import ENGINES, Tally, exploration, make_problem
@@ -271,12 +271,24 @@ def test_what_others_leave_of_the_processors_counts(share, stops_at):
     assert clock.now == pytest.approx(stops_at, abs=1.0)
 
 
-def test_a_search_leaves_time_to_deliver_what_it_has_found(tmp_path):
+@pytest.mark.parametrize(
+    ("limit", "for_files", "left"), [(60.0, 1.0, 50.0), (60.0, 0.0, 51.0), (10.0, 2.0, 0.0), (None, 1.0, None)]
+)
+def test_the_search_leaves_time_for_the_files(limit, for_files, left):
+    """Nine seconds have passed since the run began, some of them before it was made."""
+    clock = Clock()
+    run = Run(time_limit=limit, began=clock.now - 3.0, clock=clock)
+    run.leave_to_write(for_files, 0.0)
+    clock.now += 6.0
+    assert run.seconds_left() == left
+    assert run.seconds_to_write() == (None if limit is None else limit - 9.0)
+
+
+def test_a_search_leaves_time_to_deliver_what_it_has_found():
     """Half a second for each of four rows, however many processors there are, besides the four that finishing takes."""
     clock = Clock()
-    store = Store(tmp_path)
-    store.seconds_per_row = 0.5
-    watch = Run(time_limit=10.0, checkpoint=store, clock=clock, processor_clock=clock)
+    watch = Run(time_limit=10.0, clock=clock, processor_clock=clock)
+    watch.leave_to_write(0.0, per_row=0.5)
     watch.follow(lambda: Tally("networks", 4, -1.0, seconds_to_finish=4.0))
     clock.now = 103.9
     assert watch("enumeration", 0.5)
@@ -324,10 +336,10 @@ def test_a_search_is_told_how_long_finishing_takes(every_set):
 
 def test_reading_ends_with_the_time():
     endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-    in_time = reading_until(time.monotonic() + 0.2)
-    with pytest.raises(TimeLimitError, match="while the data were read"), in_time, workspace() as connection:
+    deadline = time.monotonic() + 0.2
+    with pytest.raises(TimeLimitError, match="while the data were read"), workspace(deadline) as connection:
         connection.sql(endless).fetchall()
-    assert read_data(np.eye(2, dtype=int)).n_rows == 2, "the limit ends with the context"
+    assert read_data(np.eye(2, dtype=int)).n_rows == 2, "other tables have no deadline"
 
 
 def test_a_local_score_is_stopped_between_sets():
@@ -475,7 +487,7 @@ def test_too_much_memory_stops_the_proof_that_a_ratio_needs(monkeypatch, everyth
 def test_too_much_memory_stops_scoring(monkeypatch):
     monkeypatch.setattr(MemoryGuard, "is_reached", lambda self: True)
     values = np.random.default_rng(0).integers(0, 2, (50, 6))
-    with pytest.raises(TooLargeError, match="scoring took most of the memory"):
+    with pytest.raises(TooLargeError, match="scoring used most of the available memory"):
         score_parent_sets(values)
     with pytest.raises(TooLargeError, match="memory"):
         learn(values)
@@ -671,12 +683,12 @@ def test_duckdb_takes_no_more_threads_than_there_is_address_space_for(monkeypatc
 @pytest.mark.parametrize(
     ("error", "what"),
     [
-        (MemoryError("Unable to allocate 8 GiB"), "too little memory for this work (Unable to allocate 8 GiB): "),
+        (MemoryError("Unable to allocate 8 GiB"), "not enough memory for this (Unable to allocate 8 GiB): "),
         (
             ImportError("libX.so.6: failed to map segment from shared object"),
-            "too little memory for this work (libX.so.6: failed to map segment from shared object): ",
+            "not enough memory for this (libX.so.6: failed to map segment from shared object): ",
         ),
-        (RuntimeError("can't start new thread"), "too few threads, for this work (can't start new thread): "),
+        (RuntimeError("can't start new thread"), "or room for threads, for this (can't start new thread): "),
     ],
 )
 def test_a_failure_to_get_memory_or_threads_names_the_limit(error, what, monkeypatch):
@@ -701,7 +713,7 @@ def test_duckdb_that_does_not_start_is_an_error_of_ours(monkeypatch):
         read_data(np.zeros((3, 2), dtype=int))
     monkeypatch.undo()
     monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
-    with pytest.raises(TooLargeError, match=r"10.0 MiB are left, and 64.0 MiB are needed"):
+    with pytest.raises(TooLargeError, match=r"10.0 MiB is available, but 64.0 MiB is needed"):
         read_data(np.zeros((3, 2), dtype=int))
 
 
@@ -709,6 +721,6 @@ def test_a_report_for_which_there_is_too_little_memory_is_an_error_of_ours(monke
     """The libraries for figures would end the process."""
     found = learn(np.random.default_rng(2).integers(0, 2, (50, 4)))
     monkeypatch.setattr("credibn._run.memory.available_bytes", lambda: 10 << 20)
-    with pytest.raises(TooLargeError, match=r"work \(10.0 MiB are left, and 64.0 MiB are needed\): the "):
+    with pytest.raises(TooLargeError, match=r"for this \(10.0 MiB is available, but 64.0 MiB is needed\): the "):
         write_learning_page(found, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())

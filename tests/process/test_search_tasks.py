@@ -417,7 +417,7 @@ def test_what_a_quota_left_out_before_an_interruption_is_known(tmp_path):
     before.take(*row)
     before.truncate(5.5)
     problem = replace(
-        exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, run=Run(checkpoint=tmp_path)
+        exploration_of(equivalent_costs(3, np.random.default_rng(0))).asked_for, run=Run(store=Store(tmp_path))
     )
     Checkpoints(problem, before).save(dict)
     assert Checkpoints(problem, after).restore() is not None

@@ -29,7 +29,7 @@ def always(fraction):
 
 def eager(folder, **options):
     """A run that writes everything at once."""
-    run = Run(checkpoint=folder, **options)
+    run = Run(store=Store(folder), **options)
     run.store.seconds_before_writing = 0.0
     return run
 
@@ -96,7 +96,7 @@ def test_an_error_in_another_process_arrives_as_it_is(processes):
 
 
 def test_what_cannot_travel_is_explained(processes):
-    with pytest.raises(OptionError, match="cannot be sent to the executor's workers"):
+    with pytest.raises(OptionError, match="a task cannot be sent to the workers"):
         doubles(Run(executor=processes), common=lambda: 0)
 
 
@@ -112,7 +112,7 @@ def test_results_cannot_be_changed():
 
 @pytest.mark.parametrize("executor", [7, "dask", object()])
 def test_what_is_no_executor_is_refused(executor):
-    with pytest.raises(OptionError, match="give an object with a method submit"):
+    with pytest.raises(OptionError, match="give an object with a submit method"):
         Run(executor=executor)
 
 
@@ -194,7 +194,7 @@ def test_an_exception_saves_what_was_done(tmp_path):
 
 
 def test_nothing_is_written_in_the_first_seconds(tmp_path):
-    run = Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
     run.store.save("test", "q", "state", {"x": np.arange(3)})
     assert doubles(run, common=1) == EXPECTED
     assert doubles(run, common=5) == EXPECTED  # known all the same
@@ -327,19 +327,21 @@ def test_files_of_an_interrupted_write_are_swept_and_others_left_alone(tmp_path)
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
-    run = Run(checkpoint=tmp_path)
-    with pytest.raises(OptionError, match=rf"{tmp_path} is in use by another run.*wait for it to end, or give another"):
-        Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
+    with pytest.raises(
+        OptionError, match=rf"{tmp_path} is in use by another run.*wait for it to finish, or choose another folder"
+    ):
+        Run(store=Store(tmp_path))
     run.store.close()
-    second = Run(checkpoint=tmp_path)
+    second = Run(store=Store(tmp_path))
     second.store.remove()
     Store(tmp_path).remove()
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="cannot hold checkpoints"):
-        Run(checkpoint=tmp_path / "file")
+    with pytest.raises(OptionError, match=r"cannot be written .*choose another folder"):
+        Run(store=Store(tmp_path / "file"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
@@ -351,8 +353,8 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {str(Path(worker_tasks.__file__).parent)!r})
 import worker_tasks
-from credibn._run import Run
-run = Run(checkpoint=Path({str(saved)!r}))
+from credibn._run import Run, Store
+run = Run(store=Store({str(saved)!r}))
 n = 0
 for index, arrays in run.do("test", "q", worker_tasks.count_calls, {str(calls)!r}, {TASKS!r}, lambda fraction: True):
     n += 1
@@ -453,9 +455,11 @@ def test_an_error_of_the_caller_reaches_the_caller():
 def test_a_dead_worker_is_explained(tmp_path):
     with make_processes(1) as executor:
         run = eager(tmp_path / "saved", executor=executor)
-        with pytest.raises(WorkerError, match=r"ProcessPoolExecutor can do no more work .* checkpoint .*: start again"):
+        with pytest.raises(
+            WorkerError, match=r"ProcessPoolExecutor is broken .* Finished tasks are saved in .*: start again"
+        ):
             doubles(run, work=worker_tasks.die)
-        with pytest.raises(WorkerError, match="can do no more work"):  # a broken pool takes nothing more
+        with pytest.raises(WorkerError, match="is broken"):  # a broken pool takes nothing more
             doubles(run, key="more")
         run.store.close()
     again = eager(tmp_path / "saved")
@@ -468,7 +472,7 @@ def test_a_dead_worker_is_explained(tmp_path):
 def test_an_executor_that_is_shut_down_is_explained():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(WorkerError, match=r"shutdown.*What was done so far is lost"):
+    with pytest.raises(WorkerError, match=r"shutdown.*Finished tasks are lost"):
         doubles(Run(executor=executor))
 
 
@@ -516,7 +520,7 @@ class Unprintable:
 def test_an_executor_that_returns_what_has_no_text_is_named():
     with pytest.raises(WorkerError, match=r"the executor Returning returned <Unprintable .* \(Unprintable\) instead"):
         doubles(Run(executor=Returning(Unprintable())))
-    with pytest.raises(OptionError, match=r"executor is <Unprintable .*; give an object with a method submit"):
+    with pytest.raises(OptionError, match=r"executor is <Unprintable .*; give an object with a submit method"):
         Run(executor=Unprintable())
 
 
@@ -601,7 +605,7 @@ def test_a_copy_of_a_result_with_the_names_in_another_order_is_the_result():
 
 
 def test_a_worker_without_memory_names_its_own_limit(processes):
-    with pytest.raises(TooLargeError, match=r"too little memory for this work \(no 8 GiB\): the "):
+    with pytest.raises(TooLargeError, match=r"not enough memory for this \(no 8 GiB\): the "):
         doubles(Run(executor=processes), work=worker_tasks.run_out_of_memory)
 
 
@@ -631,7 +635,7 @@ def test_weights_are_split_evenly(weights, n_tasks):
 
 def test_a_forked_process_does_not_hold_the_folder(tmp_path):
     """Workers of a pool outlive a process that is killed, and must not block others."""
-    run = Run(checkpoint=tmp_path)
+    run = Run(store=Store(tmp_path))
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads, by later Pythons

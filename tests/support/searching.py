@@ -46,7 +46,7 @@ def equivalent_costs(n, random, has_ties=False):
 def search(costs, epsilon, *, by_class=False, watch=None, n_threads=2, executor=None, checkpoint=None, **options):
     names = tuple(f"v{v}" for v in range(len(costs)))
     unit = "classes" if by_class else "networks"
-    run = Run(watch, n_threads=n_threads, executor=executor, checkpoint=checkpoint)
+    run = Run(watch, n_threads=n_threads, executor=executor, store=checkpoint)
     return IntegerProgram().search(SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=run))
 
 

@@ -297,7 +297,7 @@ def test_cycles_are_named(tmp_path):
     [
         (b"", "line 1: expected at least one variable, found none"),
         (b"network x { }", "at least one variable"),
-        (b"variable \xff\xfe", "line 1: expected text in UTF-8"),
+        (b"variable \xff\xfe", "line 1: expected UTF-8 text"),
         (RAIN.encode("utf-16"), "save the file as UTF-8"),
         (gzip.compress(RAIN.encode())[:60], "cannot be read"),
         (b"\x1f\x8bnonsense", "cannot be read"),
@@ -402,7 +402,7 @@ def test_states_of_any_type_become_text(tmp_path):
     coin = TableModel((), np.array([0.5, 0.5]))
     write_bif(BayesianNetwork(("coin",), ((1, None),), (coin,)), tmp_path / "x.bif")
     assert read_bif(tmp_path / "x.bif").states == (("1", "None"),)
-    with pytest.raises(OptionError, match="two read the same as text"):
+    with pytest.raises(OptionError, match="two of which are the same as text"):
         write_bif(BayesianNetwork(("coin",), ((1, "1"),), (coin,)), tmp_path / "x.bif")
 
 

@@ -507,23 +507,23 @@ def test_demo_in_json(tmp_path):
         ("predict {}/result none.csv --target lung", r"'none.csv' was not found"),
         ("predict {}/result {}/new.csv --data {}/new.csv --target lung", r"pass --missing drop"),
         ("sample none.bif", r"none.bif: cannot be read"),
-        ("sample {}/clinic.csv", r"does not end like a network file"),
+        ("sample {}/clinic.csv", r"does not have the extension of a network file"),
         ("sample {}/broken.bif", r"broken.bif, line 3: expected a probability, found 'half'"),
         ("sample {}/clinic.bif -n 0", r"--rows is 0"),
         ("sample {}/clinic.bif -n many", r"Invalid value for '--rows'"),
         ("fit {}/clinic.csv nothing -o x.bif", r"'nothing' is neither a file nor a model string"),
         ("fit {}/clinic.csv [A -o x.bif", r"the model string has '\[A'"),
         ("fit {}/clinic.csv [A] -o x.bif", r"unknown node of the graph 'A'"),
-        ("fit {}/clinic.csv {}/result -o x.txt", r"'x.txt' does not end like a network file"),
+        ("fit {}/clinic.csv {}/result -o x.txt", r"'x.txt' does not have the extension of a network file"),
         ("fit {}/clinic.csv {}/none.bif -o x.bif", r"cannot be read"),
         ("convert {}/clinic.bif x.jkl", r"is a network and x.jkl would be a score file"),
         ("convert {}/result x.bif", r"'credibn fit DATA RESULT -o FILE' fits"),
         ("convert {}/result x.dot", r"'credibn edges RESULT -o FILE' draws"),
-        ("convert {}/clinic.bif x.html", r"'x.html' does not end like a network file"),
+        ("convert {}/clinic.bif x.html", r"'x.html' does not have the extension of a network file"),
         ("convert {}/clinic.bif {}", r"is a folder; give the name of a file in it"),
         ("convert x.dot x.bif", r"x.dot is a drawing"),
         ("convert {}/broken.bif x.xdsl", r"broken.bif, line 3"),
-        ("posterior", r"give either DATA or --scores FILE"),
+        ("posterior", r"give either DATA or --scores; neither was given"),
         ("posterior {}/clinic.csv --memory-limit 0", r"--memory-limit is '0'; give an amount"),
     ],
 )
@@ -610,7 +610,7 @@ def test_a_terminal_gets_tables_without_controls_and_a_pipe_gets_them_as_they_ar
     words = words.format(hostile).split()
     words += ["--target", HOSTILE[0]] if words[0] == "predict" else []
     assert "\x1b]0;owned\x07a" in succeed(*words)
-    monkeypatch.setattr("credibn.cli.files._is_terminal", lambda: True)
+    monkeypatch.setattr("credibn.cli.files.is_terminal", lambda stream: True)
     shown = succeed(*words)
     assert r"\x1b]0;owned\x07a" in shown
     assert not CONTROLS.findall(shown)

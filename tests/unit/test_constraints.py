@@ -68,6 +68,7 @@ def test_limits():
     assert resolve_constraints(NAMES, max_parents=2).max_parents == (2, 2, 2, 2)
     assert resolve_constraints(NAMES, max_parents=np.int64(99)).max_parents == (3, 3, 3, 3)
     assert resolve_constraints(NAMES, max_parents={"wet": 1, 0: 0}).max_parents == (0, 3, 1, 3)
+    assert resolve_constraints(NAMES, max_parents={"wet": 3, "": 1, "rain": 0}).max_parents == (0, 1, 3, 1)
     assert resolve_constraints(NAMES, max_parents=0).describe() == {"max_parents": 0}
     assert resolve_constraints(NAMES, max_parents={"wet": 1}).describe() == {"max_parents": {"wet": 1}}
 
@@ -94,7 +95,7 @@ def test_constant_columns_take_no_part():
     limits = resolve_constraints(NAMES, tiers=[["rain"], ["wet", "sprinkler"]], unavailable=["wet"])
     assert limits.forbidden[0] == {1}
     for option in ("forbidden_edges", "required_edges"):
-        with pytest.raises(OptionError, match=f"{option}: 'rain' -> 'wet' touches 'wet', which is constant"):
+        with pytest.raises(OptionError, match=f"{option}: 'rain' -> 'wet' involves 'wet', which is constant"):
             resolve_constraints(NAMES, unavailable=[2], **{option: ["rain->wet"]})
 
 
@@ -213,7 +214,7 @@ def test_names_in_a_tiers_file_may_stand_in_quotes(tmp_path):
         (b"a,b\n\n# x\nc,a\n", "line 4: 'a' is already listed on line 1"),
         (b"# nothing\n\n", "found no tier"),
         (b"", "found no tier"),
-        (b"a\xff\n", "line 1: expected text in UTF-8"),
+        (b"a\xff\n", "line 1: expected UTF-8 text"),
     ],
 )
 def test_tier_files_refused(tmp_path, text, message):

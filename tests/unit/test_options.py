@@ -93,7 +93,7 @@ def test_doctest_sees_through_the_wrapper():
         (
             k_best_networks,
             "epsilon",
-            "k_best_networks() takes no epsilon: it finds the k best; give k only, or use learn",
+            "k_best_networks() takes no epsilon: it finds the k best; give only k, or use learn",
         ),
     ],
 )

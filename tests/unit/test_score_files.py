@@ -189,7 +189,7 @@ def test_endings(tmp_path):
     for wrong in ("x.txt", "x"):
         with pytest.raises(OptionError, match=r"score files are jkl, pss, scores"):
             read_scores(tmp_path / wrong)
-        with pytest.raises(OptionError, match=r"use such an ending, or format"):
+        with pytest.raises(OptionError, match=r"use such an extension, or format"):
             write_scores(small(), tmp_path / wrong)
     with pytest.raises(OptionError, match="format is 'csv'"):
         read_scores(tmp_path / "x.txt", format="csv")

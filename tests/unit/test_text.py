@@ -79,7 +79,7 @@ def test_paths_and_numbers_are_checked():
 
 def test_a_byte_order_mark_is_no_text():
     assert decoded("a.txt", b"\xef\xbb\xbfage") == "age"
-    with pytest.raises(FileFormatError, match="line 2: expected text in UTF-8"):
+    with pytest.raises(FileFormatError, match="line 2: expected UTF-8 text"):
         decoded("a.txt", b"age\n\xff\xfe")
 
 

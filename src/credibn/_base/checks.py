@@ -10,7 +10,7 @@ from credibn.errors import FileFormatError, OptionError
 def file_path(path: object) -> Path:
     """Return the path of a file, which need not exist."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise OptionError(f"the path is {path!r}; give text or a pathlib.Path")
+        raise OptionError(f"the path is {path!r}; give a string or a pathlib.Path")
     text = os.fspath(path)
     try:
         is_possible = b"\0" not in os.fsencode(text)
@@ -38,5 +38,5 @@ def decoded(path: object, content: bytes) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         found = content[error.start : error.start + 4]
         raise FileFormatError(
-            f"{path}, line {line}: expected text in UTF-8, found the bytes {found!r}; save the file as UTF-8"
+            f"{path}, line {line}: expected UTF-8 text, found the bytes {found!r}; save the file as UTF-8"
         ) from error

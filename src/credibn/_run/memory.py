@@ -90,7 +90,7 @@ def need_room_for_libraries() -> None:
     """Refuse to load libraries that would end the process because an allocation fails."""
     left = available_bytes()
     if left < _LEAST_TO_LOAD:
-        raise MemoryError(f"{byte_text(left)} are left, and {byte_text(_LEAST_TO_LOAD)} are needed")
+        raise MemoryError(f"{byte_text(left)} is available, but {byte_text(_LEAST_TO_LOAD)} is needed")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -113,9 +113,9 @@ def explaining_shortage() -> Iterator[None]:
         is_thread = isinstance(error, RuntimeError) and any(text in str(error) for text in _NO_THREAD)
         if not (is_memory or is_thread):
             raise
-        what = "memory" if is_memory else "memory, or too few threads,"
+        what = "memory" if is_memory else "memory, or room for threads,"
         lines = str(error).splitlines() or [type(error).__name__]
-        raise TooLargeError(f"there is too little {what} for this work ({lines[0]}): {limit_and_fix()}") from error
+        raise TooLargeError(f"there is not enough {what} for this ({lines[0]}): {limit_and_fix()}") from error
 
 
 class MemoryGuard:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from credibn._run.memory import MemoryGuard, explaining_shortage
+from credibn._run.memory import MemoryGuard
 from credibn._run.store import Arrays, Store, digest_of
 from credibn._run.tally import FINISHING, Tally
 from credibn._run.tasks import OutOfTime, ShouldContinue, Tasks, Work, count_workers, shown
@@ -37,15 +37,17 @@ class Run:
         that is called before with the `Tally` of a search; a method ``expect``, with a stage and how many seconds it
         should take.
     time_limit : float, optional
-        Seconds from now.
+        Seconds for the whole run.
     max_bytes : int, optional
         How much memory the process may take besides what it has; by default most of what can be had.
     n_threads : int
         Of this process.
     executor : Executor, optional
         Does the tasks; by default threads of this process do.
-    checkpoint : path of a folder or Store, optional
-        Where to save what is done. A store that is given belongs to the caller, who settles it.
+    store : Store, optional
+        Where to save what is done, until the caller closes it; see also `saving_to`.
+    began : float, optional
+        The time of `clock` from which the time limit counts; by default now.
     clock, processor_clock : callable
         Return seconds, and the seconds that all threads have spent.
     """
@@ -57,7 +59,8 @@ class Run:
         max_bytes: int | None = None,
         n_threads: int = 1,
         executor: Executor | None = None,
-        checkpoint: str | PathLike[str] | Store | None = None,
+        store: Store | None = None,
+        began: float | None = None,
         clock: Callable[[], float] = time.monotonic,
         processor_clock: Callable[[], float] = time.process_time,
     ) -> None:
@@ -66,9 +69,9 @@ class Run:
         """How far each stage has come, as a fraction."""
         self.time_limit, self.max_bytes, self.n_threads = time_limit, max_bytes, n_threads
         self.executor = _checked(executor)
-        self.store = _opened(checkpoint)
-        self._owns_store = self.store is not checkpoint
-        self.deadline = None if time_limit is None else clock() + time_limit
+        self.store, self.can_resume = store, True
+        self.deadline = None if time_limit is None else (clock() if began is None else began) + time_limit
+        self._last_write, self._per_row = self.deadline, 0.0
         self._progress = progress
         self._count: Callable[[], Tally] | None = None
         self._tell: Callable[[Tally], None] | None = getattr(progress, "tally", None)
@@ -102,6 +105,16 @@ class Run:
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - self._clock())
+
+    def leave_to_write(self, seconds: float, per_row: float) -> None:
+        """Let the search end this many seconds before the time limit, and sooner by some for each row found."""
+        self._per_row = per_row
+        if self.deadline is not None:
+            self.deadline -= seconds
+
+    def seconds_to_write(self) -> float | None:
+        """Return the seconds until the time limit, with those left for files; None without a limit."""
+        return None if self._last_write is None else max(0.0, self._last_write - self._clock())
 
     def expect(self, stage: str, seconds: float) -> None:
         """Tell whoever watches how long a stage should take, if they want to know."""
@@ -147,7 +160,13 @@ class Run:
 
         progress = report if self.reason is None else None
         return Run(
-            progress, seconds, self.max_bytes, self.n_threads, self.executor, None, self._clock, self._processor_clock
+            progress,
+            seconds,
+            self.max_bytes,
+            self.n_threads,
+            self.executor,
+            clock=self._clock,
+            processor_clock=self._processor_clock,
         )
 
     @contextmanager
@@ -214,8 +233,7 @@ class Run:
         """Return how long it takes to put in order and to deliver what is found so far."""
         if tally is None:
             return 0.0
-        per_row = 0.0 if self.store is None else self.store.seconds_per_row
-        return tally.seconds_to_finish / self._processors_lately() + tally.n_found * per_row
+        return tally.seconds_to_finish / self._processors_lately() + tally.n_found * self._per_row
 
     def _processors_lately(self) -> float:
         """Return how many processors the run has had lately: others may want them too."""
@@ -287,7 +305,7 @@ class Run:
         OutOfTime
             When the time limit passed in a worker, likewise.
         WorkerError
-            When the executor has lost a worker and does not try again by itself, or returns anything but the result of
+            If the executor has lost a worker and does not retry, or returns anything but the result of
             the task.
         Exception
             What a task raised, as it is.
@@ -327,30 +345,31 @@ class Run:
         return todo.do_in_threads(self.n_threads)
 
     @contextmanager
-    def releasing_store(self) -> Iterator[None]:
-        """Close the store when something fails, so that the same call may come again; explain a lack of memory."""
-        try:
-            with explaining_shortage():
-                yield
-        except BaseException:
-            if self.store is not None and self._owns_store:
-                self.store.close()
-            raise
+    def saving_to(self, folder: str | PathLike[str] | None) -> Iterator[None]:
+        """Save what is done inside to a folder, and remove that at the end.
 
-    def settle(self, reason: str | None) -> None:
-        """Remove the checkpoint of a run that ended for this reason, unless the same call can resume from it."""
-        if self.store is not None and self._owns_store:
-            self.store.settle(reason)
+        After a failure, or if the run `can_resume`, it stays, so that the same call can come again.
+        """
+        if folder is None:
+            yield
+            return
+        self.store = Store(folder)
+        try:
+            yield
+            if not self.can_resume:
+                self.store.remove()
+        finally:
+            self.store.close()
 
     def _lost(self, error: BaseException) -> WorkerError:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        fate = "is lost"
+        fate = "are lost"
         if self.store is not None and self.store.is_writable:
-            fate = f"is in the checkpoint {self.store.path}: start again to resume"
+            fate = f"are saved in {self.store.path}: start again to resume"
         return WorkerError(
-            f"the executor {type(self.executor).__name__} can do no more work ({reason}). Workers die when they are "
+            f"the executor {type(self.executor).__name__} is broken ({reason}). Workers die when they are "
             "killed, run out of memory, or cannot import what they are sent (your own classes must be in a module, and "
-            f"a script needs 'if __name__ == \"__main__\":'). What was done so far {fate}"
+            f"a script needs 'if __name__ == \"__main__\":'). Finished tasks {fate}"
         )
 
 
@@ -359,18 +378,10 @@ def _checked(executor: Any) -> Any:
         executor = executor.get_executor()  # a Dask client
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise OptionError(
-            f"executor is {shown(executor)}; give an object with a method submit, such as a ProcessPoolExecutor or the "
-            "answer of Dask's Client.get_executor()"
+            f"executor is {shown(executor)}; give an object with a submit method, such as a ProcessPoolExecutor or "
+            "Dask's Client.get_executor()"
         )
     return executor
-
-
-def _opened(checkpoint: Any) -> Store | None:
-    if checkpoint is None or isinstance(checkpoint, Store):
-        return checkpoint
-    if not isinstance(checkpoint, (str, PathLike)):
-        raise OptionError(f"checkpoint is {checkpoint!r:.80}; give the path of a folder")
-    return Store(checkpoint)
 
 
 def _read_only(arrays: Arrays) -> Arrays:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn._base.atomic import replacing, why_unwritable
+from credibn._base.atomic import replacing, unwritable, why_unwritable
 from credibn.errors import CredibnError, CredibnWarning, OptionError
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.seconds_before_writing = _seconds_before_writing()
-        self.seconds_per_row = 0.0  # what the owner needs for each row found, within the time limit
+        if not isinstance(folder, str | os.PathLike):
+            raise OptionError.refusing("checkpoint", folder, "give the path of a folder")
         self.path = Path(folder)
         self._lock = _hold(self.path)
         self._release = weakref.finalize(self, self._lock.release)
@@ -109,13 +110,6 @@ class Store:
             self._done.append(results)
         self._write_if_due()
 
-    def settle(self, reason: str | None) -> None:
-        """Remove the checkpoint, unless the same call can resume from it: after a time or memory limit, or Ctrl-C."""
-        if reason in ("time_limit", "memory_limit", "interrupted"):
-            self.close()
-        else:
-            self.remove()
-
     def remove(self) -> None:
         """Remove the checkpoints, and the folder too if it is empty then: the run is over."""
         self._states.clear()
@@ -128,7 +122,7 @@ class Store:
             self.close()
         except OSError as error:
             self._release()
-            _warn(f"{self.path} cannot be removed ({why_unwritable(error)}); remove it yourself")
+            _warn(f"{self.path} could not be removed ({why_unwritable(error)}); please remove it")
 
     def close(self) -> None:
         """Write what is finished and let go of the folder; remove it only if it is empty."""
@@ -164,11 +158,11 @@ class Store:
                     self._write_file(f"{results.stage}-task-{min(results.by_task)}", results.digest, results.by_task)
         except (OSError, CredibnError, MemoryError) as error:
             self._has_failed = True
-            reason = why_unwritable(error) or "too little memory"
+            reason = why_unwritable(error) or "not enough memory"
             _warn(
-                f"the checkpoint in {self.path} cannot be written ({reason}). The result does not need it, but a run "
-                "that resumes starts from what was written before. To have a checkpoint, start again with a folder "
-                "that can be written"
+                f"no checkpoint can be written to {self.path} ({reason}). The result does not need it; a run that "
+                "resumes starts from the last checkpoint written. To get checkpoints, start again with a writable "
+                "folder"
             )
         self._states.clear()
         self._done.clear()
@@ -221,11 +215,11 @@ def _hold(folder: Path) -> "FileLock":
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=_SECONDS_TO_LOCK)
     except Timeout:
-        raise OptionError(f"{folder} is in use by another run; wait for it to end, or give another folder") from None
-    except OSError as error:
         raise OptionError(
-            f"{folder} cannot hold checkpoints ({error.strerror or error}); check the folder and its permissions"
-        ) from error
+            f"{folder} is in use by another run; wait for it to finish, or choose another folder"
+        ) from None
+    except OSError as error:
+        raise unwritable(folder, error, "choose another folder", OptionError) from error
     return lock
 
 
@@ -236,7 +230,7 @@ def _pack(arrays: Mapping[int, Arrays]) -> memoryview:
         named[f"{index}:"] = np.zeros(0)  # also a task without arrays is done
         named |= {f"{index}:{name}": np.asarray(array) for name, array in given.items()}
     if any(array.dtype.hasobject for array in named.values()):
-        raise TypeError("an array holds Python objects; a task returns numbers only")
+        raise TypeError("a task returned an array of Python objects; it must return numbers")
     buffer = io.BytesIO()
     np.savez(buffer, **named)  # type: ignore[arg-type]
     return buffer.getbuffer()

@@ -314,8 +314,8 @@ def _explain(error: Exception) -> None:
     is_refused = any(kind.__name__ == "PicklingError" for kind in type(error).__mro__)
     if is_refused or (isinstance(error, (AttributeError, TypeError)) and "pickle" in str(error)):
         raise OptionError(
-            f"the work cannot be sent to the executor's workers ({error}); define your score in a module that they can "
-            "import, without lambdas, or use an executor that sends code too, such as loky or Dask"
+            f"a task cannot be sent to the workers ({error}); define your score in a module that they can import, "
+            "without lambdas, or use an executor that also sends code, such as loky or Dask"
         ) from error
 
 

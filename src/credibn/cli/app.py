@@ -30,10 +30,10 @@ _COMMANDS = {
         "results:edges",
         "How probable is each edge? For each pair of variables: forward, backward, absent, compelled.",
     ),
-    "report": ("results:report", "Write the HTML page of a result."),
+    "report": ("results:report", "Write the HTML report of a result."),
     "predict": (
         "models:predict",
-        "Predict variables of new rows, or fill their missing cells, averaged over the networks of a result.",
+        "Predict variables of new rows, or impute their missing values, averaged over the networks of a result.",
     ),
     "effects": (
         "effects:effects",
@@ -41,12 +41,12 @@ _COMMANDS = {
     ),
     "fit": (
         "models:fit",
-        "Fit the parameters of one network to a table of categories, and write it to a network file.",
+        "Fit the parameters of one network to a categorical table, and write it to a network file.",
     ),
     "sample": ("models:sample", "Draw rows from a network file."),
     "posterior": (
         "posterior:posterior",
-        "Average over all networks, exactly, for up to 24 variables: the log mass, and each edge.",
+        "Compute exact averages over all networks, for up to 24 variables: the log mass and every edge.",
     ),
     "convert": (
         "convert:convert",
@@ -59,7 +59,7 @@ _COMMANDS = {
     ),
     "demo": (
         "demo:demo",
-        "Make example data, find every credible network, write an HTML page; the last line is the page's path.",
+        "Make example data, find every credible network and write the HTML report; the last line printed is its path.",
     ),
 }
 """The function of each command, and what ``--help`` says of it: the first line of the function's docstring.

@@ -51,10 +51,10 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="Score file, network file or RESULT.")],
     destination: Annotated[Path, typer.Argument(metavar="TO", help="File to write.")],
     from_format: Annotated[
-        ScoreFormat | None, typer.Option("--from", help="Format of FROM, a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--from", help="Format of FROM, a score file; by default by its extension.")
     ] = None,
     to_format: Annotated[
-        ScoreFormat | None, typer.Option("--to", help="Format of TO, a score file; by default its ending.")
+        ScoreFormat | None, typer.Option("--to", help="Format of TO, a score file; by default by its extension.")
     ] = None,
     as_json: AsJsonOption = False,
 ) -> None:
@@ -69,7 +69,9 @@ def convert(
             f"other. {_REMEDIES[given, wanted]}"
         )
     if given == "drawing":
-        raise OptionError(f"{source} is a drawing, which is written and never read; give a score file or a network")
+        raise OptionError(
+            f"{source} is a drawing, which credibn writes but cannot read; give a score file or a network"
+        )
     if given == "network":
         facts, sentence = _convert_network(source, destination, wanted)
     else:

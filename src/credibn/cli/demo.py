@@ -21,11 +21,11 @@ Example = Literal["asia", "tic-tac-toe"]
 
 
 def demo(
-    out: Annotated[Path, output(metavar="DIR", help="Folder for the files; made if need be.")],
+    out: Annotated[Path, output(metavar="DIR", help="Folder for the files; created if needed.")],
     example: Annotated[Example, typer.Option(help="Which data to make.")] = "asia",
     as_json: AsJsonOption = False,
 ) -> None:
-    """Make example data, find every credible network, write an HTML page; the last line is the page's path."""
+    """Make example data, find every credible network and write the HTML report; the last line printed is its path."""
     rows = sample_asia() if example == "asia" else tic_tac_toe()
     folder = out.resolve()
     paths = {ending: folder / f"{example}.{ending}" for ending in ("csv", "pss", "html")}
@@ -46,4 +46,4 @@ def demo(
         return
     typer.echo(learning_headline(found))
     shown = {ending: printable(str(path)) for ending, path in paths.items()}
-    typer.echo(f"data:   {shown['csv']}\nscores: {shown['pss']}\nresult: {shown['credibn']}\npage:\n{shown['html']}")
+    typer.echo(f"data:   {shown['csv']}\nscores: {shown['pss']}\nresult: {shown['credibn']}\nreport:\n{shown['html']}")

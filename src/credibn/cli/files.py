@@ -14,6 +14,7 @@ import typer
 from credibn._base.atomic import replacing, unwritable
 from credibn._base.checks import file_path
 from credibn._base.text import plain_cell, printable
+from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data.suggesting import suggestion
 from credibn.errors import FileFormatError, OptionError
@@ -69,16 +70,12 @@ def check_table_destination(out: Path | None) -> None:
     check_destination(out)
 
 
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def write_text(text: str, out: Path | None) -> None:
     """Write a text to a file, all or nothing, or to standard output; a terminal gets nothing that controls it."""
     if out is None:
         text = text.removesuffix("\n")
         # Without color=True, echo would take escape sequences out of names and values.
-        typer.echo(printable(text, keep="\n\t") if _is_terminal() else text, color=True)
+        typer.echo(printable(text, keep="\n\t") if is_terminal(sys.stdout) else text, color=True)
         return
     with replacing(out) as sink:
         sink.write(text.removesuffix("\n").encode() + b"\n")

@@ -41,13 +41,13 @@ _Training = Annotated[
         "--data", metavar="TABLE", help="The table of 'learn', read with the same options; if RESULT has no counts."
     ),
 ]
-_New = Annotated[str, typer.Argument(metavar="NEW", help="The rows to answer for: CSV, TSV or Parquet.")]
+_New = Annotated[str, typer.Argument(metavar="NEW", help="New rows: CSV, TSV or Parquet.")]
 _Target = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Variable to predict from the others; may be repeated."),
 ]
 _Proba = Annotated[bool, typer.Option("--proba", help="The probability of each state, in columns NAME=STATE.")]
-_Impute = Annotated[bool, typer.Option("--impute", help="Fill the missing cells instead.")]
+_Impute = Annotated[bool, typer.Option("--impute", help="Fill in missing values instead.")]
 _IgnoreExtra = Annotated[
     bool, typer.Option("--ignore-extra", help="Allow columns in NEW that RESULT does not know; --impute keeps them.")
 ]
@@ -58,7 +58,7 @@ _HandleUnknown = Annotated[
 _OtherData = Annotated[
     bool, typer.Option("--allow-other-data", help="Fit the parameters to a TABLE other than that of 'learn'.")
 ]
-_Share = Annotated[float, typer.Option(metavar="P", help="Part of the posterior weight of RESULT to use.")]
+_Share = Annotated[float, typer.Option(metavar="P", help="Share of the posterior weight of RESULT to use.")]
 _Structure = Annotated[
     str,
     typer.Argument(
@@ -101,7 +101,7 @@ def predict(
     out: TableOutOption = None,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Predict variables of new rows, or fill their missing cells, averaged over the networks of a result."""
+    """Predict variables of new rows, or impute their missing values, averaged over the networks of a result."""
     if bool(target) is impute:
         raise OptionError(f"give either --target NAME or --impute, not {'both' if impute else 'neither'}")
     if impute and proba:
@@ -159,7 +159,7 @@ def fit(
     prior: PriorOption = "networks",
     as_json: AsJsonOption = False,
 ) -> None:
-    """Fit the parameters of one network to a table of categories, and write it to a network file."""
+    """Fit the parameters of one network to a categorical table, and write it to a network file."""
     check_destination(out)
     graph, known_size = _structure(structure, prior)
     dataset = reading.read(data, "discrete")

@@ -5,22 +5,18 @@ methods turn the words of the shell into the groups of `credibn.options`.
 """
 
 import inspect
-import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
-from credibn._base.text import printable
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.reading import read_table
-from credibn.data.sources import reading_until
-from credibn.errors import Option, OptionError, Phrase
+from credibn.errors import OptionError
 from credibn.options import (
     ColumnType,
     Limits,
@@ -33,7 +29,7 @@ from credibn.options import (
     resolve_bytes,
 )
 from credibn.scores import EdgePenalty, read_tiers
-from credibn.scores.scoring import SCORES, columns_taken, score_for
+from credibn.scores.scoring import SCORES, columns_taken
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""
@@ -47,12 +43,12 @@ DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help="CSV, TSV or Parquet file, or a quoted glob of several.")
 ]
 MissingOption = Annotated[Missing, _data(help="What to do with missing values.")]
-MaxStatesOption = Annotated[int, _data(metavar="K", help="Refuse columns with more categories.")]
+MaxStatesOption = Annotated[int, _data(metavar="K", help="Reject columns with more categories.")]
 ResultArgument = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A .credibn file, or the folder that 'learn --out' wrote.")
 ]
 PriorOption = Annotated[
-    PriorName, typer.Option(help="What is equally probable beforehand: every network, or every class.")
+    PriorName, typer.Option(help="What is equally probable a priori: every network, or every class.")
 ]
 TableOutOption = Annotated[
     Path | None,
@@ -96,7 +92,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 class TableFlags:
     """How a table of categories is read."""
 
-    weights: Annotated[str | None, _data(metavar="COL", help="Column that holds counts of rows.")] = None
+    weights: Annotated[
+        str | None, _data(metavar="COL", help="Column with the number of rows that each row stands for.")
+    ] = None
     missing: MissingOption = "error"
     missing_values: Annotated[
         list[str] | None,
@@ -110,7 +108,7 @@ class TableFlags:
         list[str] | None,
         _data(
             metavar="[COL=]RULE",
-            help="Cut numbers into bins: equal_width:3, equal_frequency:4, mean, median, or points such as 18,65. "
+            help="Put numbers into bins: equal_width:3, equal_frequency:4, mean, median, or edges such as 18,65. "
             "COL=RULE may be repeated; RULE alone is for all columns of fractional numbers.",
         ),
     ] = None
@@ -124,7 +122,7 @@ class TableFlags:
     encoding: Annotated[str | None, _data(metavar="NAME", help="Encoding of the file, such as cp1252.")] = None
     decimal: Annotated[str | None, _data(metavar="C", help="Decimal separator of numbers.")] = None
     thousands: Annotated[str | None, _data(metavar="C", help="Thousands separator of numbers.")] = None
-    comment: Annotated[str | None, _data(metavar="C", help="Leave out lines that begin so.")] = None
+    comment: Annotated[str | None, _data(metavar="C", help="Skip lines that start with this.")] = None
 
     def options(self) -> ReadOptions:
         """Return the options of the library."""
@@ -185,7 +183,7 @@ class ScoreFlags:
     ] = None
     max_parents: Annotated[
         list[str] | None,
-        _score(metavar="[NAME=]K", help="Most parents of every variable, or of NAME; may be repeated."),
+        _score(metavar="[NAME=]K", help="Largest number of parents, of all variables or of NAME; may be repeated."),
     ] = None
     forbidden_edges: Annotated[
         list[str] | None,
@@ -197,35 +195,21 @@ class ScoreFlags:
     ] = None
     tiers: Annotated[
         Path | None,
-        _score(metavar="FILE", help="One tier a line, names separated by commas; no edge points to an earlier line."),
+        _score(metavar="FILE", help="One tier per line, names separated by commas; no edge points to an earlier tier."),
     ] = None
     edge_penalty: Annotated[float | None, _score(metavar="X", help="Prior: each edge costs this many nats.")] = None
 
     def options(self) -> ScoreOptions:
-        """Return the options of the library, as far as they need no table; reads the file of tiers."""
+        """Return the options of the library; reads the file of tiers."""
         return ScoreOptions(
             score=self.score,
             equivalent_sample_size=self.equivalent_sample_size,
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=None if self.tiers is None else read_tiers(self.tiers),
+            max_parents=_parent_limits(self.max_parents or []),
             prior=None if self.edge_penalty is None else EdgePenalty(self.edge_penalty),
         )
-
-    def parent_limits(self, names: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the limits of ``--max-parents``: a number alone is for all variables that are not named."""
-        if not self.max_parents:
-            return None
-        limits: dict[str, int] = {}
-        for name, _, number in (spec.rpartition("=") for spec in self.max_parents):
-            if name in limits:
-                raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
-            if not number.isdecimal() or len(number) > _COUNT_DIGITS:
-                raise OptionError(f"--max-parents has {number!r:.60}; give a whole number, or NAME=K for one variable")
-            limits[name] = int(number)
-        if "" in limits:
-            limits = dict.fromkeys(names, limits.pop("")) | limits
-        return limits
 
 
 @dataclass(frozen=True)
@@ -238,25 +222,6 @@ class SourceFlags:
     scores: Annotated[
         Path | None, _data(metavar="FILE", help="Score file to use instead of DATA: .jkl, .pss or .scores.")
     ] = None
-
-    def read(
-        self, reading: ReadFlags, scoring: ScoreFlags, seconds: float | None = None
-    ) -> tuple[Dataset | None, ScoreOptions]:
-        """Read the table, in at most `seconds`, and return it with the way it is scored; no table beside scores."""
-        if (self.data is None) is (self.scores is None):
-            given = "neither" if self.data is None else "both"
-            raise OptionError(f"give either DATA or --scores FILE; {given} was given")
-        if self.data is None:
-            changed = [Option(name) for name in (*_given(scoring), *_given(reading))]
-            if changed:
-                listed = Phrase(", ".join(["{}"] * len(changed)), *changed)
-                raise OptionError("{} cannot change the finished scores of {}; leave it out", listed, Option("scores"))
-            return None, ScoreOptions()
-        options, columns = scoring.options(), columns_taken(scoring.score)
-        with nullcontext() if seconds is None else reading_until(time.monotonic() + seconds):
-            dataset = reading.read(self.data, columns)
-        typer.echo(printable(f"{dataset.reading}; score {score_for(scoring.score, dataset)}"), err=True)
-        return dataset, replace(options, max_parents=scoring.parent_limits(dataset.names))
 
 
 @dataclass(frozen=True)
@@ -286,7 +251,9 @@ class SearchFlags:
 
     unit: Annotated[
         Unit,
-        _search(metavar="WHAT", help="auto, classes or networks: search by class, where possible, or one by one."),
+        _search(
+            metavar="WHAT", help="auto, classes or networks: search by class if possible, or list networks one by one."
+        ),
     ] = "auto"
     score_equivalent: Annotated[
         bool, _search("--score-equivalent", help="Assert that equivalent networks score the same in --scores.")
@@ -296,8 +263,8 @@ class SearchFlags:
         bool | None,
         _search(
             "--posterior-share/--no-posterior-share",
-            help="Compute which share of the posterior of all networks these hold, and each edge over all networks; by "
-            "default where it is predicted to take at most ten seconds.",
+            help="Compute the share of the posterior of all networks that these hold, and each edge over all networks; "
+            "by default if it is predicted to take at most ten seconds.",
         ),
     ] = None
 
@@ -330,7 +297,7 @@ class ThreadFlags:
     """How many threads work."""
 
     n_threads: Annotated[
-        int | None, _limit("--threads", metavar="T", help="Number of threads; all cores by default.")
+        int | None, _limit("--threads", metavar="T", help="Number of threads; by default one for each core.")
     ] = None
 
 
@@ -338,7 +305,7 @@ class ThreadFlags:
 class LimitFlags(ThreadFlags):
     """What a run may take."""
 
-    time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for everything together.")] = None
+    time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for the whole run.")] = None
     memory_limit: Annotated[
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
@@ -361,14 +328,16 @@ class LimitFlags(ThreadFlags):
         )
 
 
-def time_left(time_limit: float | None, started: float) -> float | None:
-    """Return the rest of ``--time-limit``: the time for reading is part of it."""
-    return None if time_limit is None else max(time_limit - (time.perf_counter() - started), 1e-9)
-
-
-def _given(group: Any) -> list[str]:
-    """Return the options of a group that differ from their default."""
-    return [field.name for field in fields(group) if getattr(group, field.name) != field.default]
+def _parent_limits(specs: list[str]) -> int | dict[str, int] | None:
+    """Return the limits of ``--max-parents``: a number alone is for all variables that are not named."""
+    limits: dict[str, int] = {}
+    for name, _, number in (spec.rpartition("=") for spec in specs):
+        if name in limits:
+            raise OptionError(f"--max-parents is given twice for {name or 'all variables'!r}; give it once")
+        if not number.isdecimal() or len(number) > _COUNT_DIGITS:
+            raise OptionError(f"--max-parents is {number!r:.60}; give a whole number, or NAME=K for one variable")
+        limits[name] = int(number)
+    return limits[""] if list(limits) == [""] else limits or None
 
 
 def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[float] | None:
@@ -378,7 +347,9 @@ def _cut_rules(specs: list[str]) -> dict[str, str | list[float]] | str | list[fl
         name, equals, rule = spec.rpartition("=")
         if not equals:
             if len(specs) > 1:
-                raise OptionError(f"--discretise {spec} is for all columns and stands beside others; give COL=RULE")
+                raise OptionError(
+                    f"--discretise {spec} applies to all columns, but other rules were given too; give COL=RULE"
+                )
             return _cut_rule(spec)
         if name in rules:
             raise OptionError(f"--discretise names {name!r} twice; give one rule for it")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from credibn._run.progress import stage_bars
-from credibn.cli.options import AsJsonOption, LimitFlags, ReadFlags, ScoreFlags, SourceFlags, grouped, output, time_left
+from credibn._base.text import printable
+from credibn.cli.options import AsJsonOption, LimitFlags, ReadFlags, ScoreFlags, SourceFlags, grouped, output
 from credibn.cli.text import pair_table
 from credibn.learning.all_networks import sum_over_networks
-from credibn.options import NO_OPTIONS
+from credibn.learning.start import start
+from credibn.options import SearchOptions
 from credibn.posterior import Posterior
 from credibn_command import start_time
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # pandas takes a while to import: the other commands do not w
     from pandas import DataFrame
 
 _PAIRS_SHOWN = 30
-_Total = Annotated[bool, output("--total", help="Only the sum, no probabilities: a third of the work.")]
+_Total = Annotated[bool, output("--total", help="Only the sum, without probabilities: a third of the work.")]
 
 
 @grouped
@@ -30,20 +31,22 @@ def posterior(
     total: _Total = False,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Average over all networks, exactly, for up to 24 variables: the log mass, and each edge."""
-    started, allowed = start_time(), limits.options()
-    dataset, scored = source.read(reading, scoring, time_left(allowed.seconds, started))
-    with stage_bars() as progress:
-        summed = sum_over_networks(
-            dataset,
-            source.scores,
-            NO_OPTIONS,
-            scored,
-            allowed,
-            marginals=not total,
-            progress=progress,
-            seconds=time_left(allowed.seconds, started),
-        )
+    """Compute exact averages over all networks, for up to 24 variables: the log mass and every edge."""
+    started = start_time()
+    with start(
+        source.data,
+        source.scores,
+        reading.options(),
+        scoring.options(),
+        SearchOptions(),
+        limits.options(),
+        progress=True,
+        began=started,
+        limits_parents=False,
+    ) as call:
+        if call.summary is not None:
+            typer.echo(printable(call.summary), err=True)
+        summed = sum_over_networks(call.source, not total, call.run)
     pairs = None if total else _pairs(summed)
     if as_json:
         facts = {
@@ -53,7 +56,7 @@ def posterior(
             "log_mass": summed.log_mass,
             "log_mass_bound": summed.log_mass_bound,
             "rounding_error": summed.rounding_error,
-            "seconds": round(time.perf_counter() - started, 6),
+            "seconds": round(time.monotonic() - started, 6),
             "pairs": None if pairs is None else pairs.to_dict("records"),
         }
         typer.echo(json.dumps(facts))

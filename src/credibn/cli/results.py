@@ -63,7 +63,7 @@ _Format = Annotated[
     typer.Option(
         metavar="NAME",
         help="table, csv, json, strength (the columns of bnlearn's bn.strength), dot, graphml, adjacency or picture "
-        "(a heat map, for a .png, .svg or .pdf file); by default what the ending of FILE says, or a table to read.",
+        "(a heat map, for a .png, .svg or .pdf file); by default by the extension of FILE, or a table to read.",
     ),
 ]
 _Threshold = Annotated[
@@ -89,7 +89,7 @@ _Table = Annotated[
     typer.Option(
         "--data",
         metavar="DATA",
-        help="The table that was searched: with it the page describes the variables too.",
+        help="The table that was learned from: with it the report also describes the variables.",
         rich_help_panel="Data",
     ),
 ]
@@ -196,7 +196,7 @@ def report(
     out: _Page,
     as_json: AsJsonOption = False,
 ) -> None:
-    """Write the HTML page of a result."""
+    """Write the HTML report of a result."""
     check_destination(out)
     found = open_result(result)
     dataset = None

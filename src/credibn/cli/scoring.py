@@ -3,7 +3,6 @@
 import os
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -34,7 +33,7 @@ _Engine = Annotated[
 ]
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="Score file to write: .jkl, .pss or .scores.")]
 _Estimate = Annotated[bool, output("--estimate", help="Predict work and memory; do not score.")]
-_Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default the ending of its name.")]
+_Format = Annotated[ScoreFormat | None, output(help="Format of the score file; by default by its extension.")]
 
 
 @grouped
@@ -55,7 +54,6 @@ def score(
     threads, epsilon = Limits(n_threads=limits.n_threads).threads, resolve_epsilon(gap.bayes_factor, gap.epsilon)
     options = scoring.options()
     dataset = reading.read(data, columns_taken(scoring.score))
-    options = replace(options, max_parents=scoring.parent_limits(dataset.names))
     seconds = {"read": time.perf_counter() - started}
     if estimate:
         print_estimate(estimate_scoring(dataset, **options.as_dict(), epsilon=epsilon, engine=engine), as_json)

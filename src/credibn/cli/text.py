@@ -62,11 +62,12 @@ def flags_of(context: Any) -> Words:
 
 
 def _flags(commands: Iterable[Any]) -> dict[str, str]:
-    flags = {"checkpoint": "--out"}  # holds one
+    flags = {"checkpoint": "--out", "columns": "--numeric or --categorical"}  # the shell has other words for these
     for parameter in (parameter for command in commands for parameter in command.params):
         named = [word for word in parameter.opts if word.startswith("-")]
-        if named:
-            flags.setdefault(parameter.name, max(named, key=len))
+        flags.setdefault(parameter.name, max(named, key=len) if named else parameter.metavar)
+    if "edge_penalty" in flags:
+        flags["prior"] = flags["edge_penalty"]
     return flags
 
 

@@ -125,18 +125,23 @@ def read_data(
     return read_table(data, ReadOptions.of(locals()), stacklevel=4)
 
 
-def read_table(data: object, given: ReadOptions, takes: str = "mixed", stacklevel: int = 2) -> Dataset:
-    """Do what `read_data` does, with the options in their group; a score takes columns of this kind."""
+def read_table(
+    data: object, given: ReadOptions, takes: str = "mixed", deadline: float | None = None, stacklevel: int = 2
+) -> Dataset:
+    """Do what `read_data` does, with the options in their group, until a time of `time.monotonic`.
+
+    A score takes columns of this kind.
+    """
     if isinstance(data, Dataset):
         return _unchanged(data, given)
-    dataset, notes = _read(data, given, takes)
+    dataset, notes = _read(data, given, takes, deadline)
     for note in notes:
         warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
     return dataset
 
 
-def _read(data: object, given: ReadOptions, takes: str) -> tuple[Dataset, list[Note]]:
-    with workspace() as connection:
+def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) -> tuple[Dataset, list[Note]]:
+    with workspace(deadline) as connection:
         source = open_source(data, connection, given)
         names = source.names
         options = check_options(names, source.is_text_file, given, takes)

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,6 @@ from credibn.options import NO_OPTIONS, ReadOptions
 _LEAST_MEBIBYTES = 128
 """With less, DuckDB cannot work."""
 _SECONDS_BETWEEN_INTERRUPTS = 0.1
-_deadline: ContextVar[float | None] = ContextVar("deadline of reading", default=None)
 
 _FETCHED = "fetched_rows"
 """The table of rows that an Ibis backend has grouped."""
@@ -73,16 +71,6 @@ def reading(is_text_file: bool, where: str = "the table") -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading_until(deadline: float | None) -> Iterator[None]:
-    """Let what is read inside stop at this time of `time.monotonic`."""
-    token = _deadline.set(deadline)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-@contextlib.contextmanager
 def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None) -> Iterator[None]:
     """Interrupt the queries of a connection at the deadline, from another thread: a query cannot be asked to stop."""
     if deadline is None or math.isinf(deadline):
@@ -106,22 +94,24 @@ def _interrupting(connection: duckdb.DuckDBPyConnection, deadline: float | None)
 
 
 @contextlib.contextmanager
-def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
+def workspace(deadline: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a private database in memory that spills to a folder of its own, removed at the end.
+
+    The deadline is a time of `time.monotonic`.
 
     Raises
     ------
     KeyboardInterrupt
         Also for a Ctrl-C that DuckDB received in the middle of a query.
     TimeLimitError
-        When the time of `reading_until` is over.
+        When the deadline has passed.
     TooLargeError
         When a query does not fit into memory.
     """
     with tempfile.TemporaryDirectory(prefix="credibn-") as folder:
         connection = _connect(folder)
         try:
-            with _interrupting(connection, _deadline.get()):
+            with _interrupting(connection, deadline):
                 yield connection
         except duckdb.InterruptException as error:
             raise TimeLimitError(

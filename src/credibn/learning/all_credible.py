@@ -9,32 +9,11 @@ from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
-from credibn._run.progress import watching
 from credibn.credible import CredibleSet
-from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import (
-    Answer,
-    Learning,
-    best_so_far,
-    collect,
-    find,
-    find_optimum,
-    start,
-    why_stopped,
-    within_limits,
-)
-from credibn.options import (
-    Edges,
-    Limits,
-    Progress,
-    ReadOptions,
-    ScoreOptions,
-    SearchOptions,
-    resolve_ratio,
-    suggesting,
-)
+from credibn.learning.runs import best_so_far, collect, find, find_optimum, why_stopped, within_limits
+from credibn.learning.start import Learning, started
+from credibn.options import Edges, Progress, epsilon_of_ratio, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
-from credibn.scores.epsilon import epsilon_of_ratio
 from credibn.scores.priors import StructurePrior
 
 
@@ -64,7 +43,7 @@ def learn(
     n_threads: int | None = None,
     keep_counts: bool = True,
     executor: Executor | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
@@ -91,32 +70,32 @@ def learn(
     score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
         See `score_parent_sets`.
     bayes_factor, epsilon, ratio : float, optional
-        One of them says how much worse than the best a network may score: epsilon = ln(bayes_factor); with a ratio
+        Give one of them: how much worse than the best a network may score. epsilon = ln(bayes_factor); with a ratio
         rho >= 1, a network may cost rho times the optimum (Liao et al., equation 1; a cost is minus a log score), so
-        epsilon = (rho - 1) * OPT. By default a Bayes factor of 20. Since scoring needs epsilon beforehand, a ratio
-        takes two rounds: scoring and search for epsilon = 0 prove OPT, a second round uses the epsilon that follows.
+        epsilon = (rho - 1) * OPT. By default a Bayes factor of 20. Scoring needs epsilon, so a ratio takes two
+        rounds: scoring and search for epsilon = 0 prove OPT, a second round uses the epsilon that follows.
     score_equivalent : bool, optional
         For scores of unknown origin: True asserts that Markov equivalent networks score the same.
     unit : {"auto", "classes", "networks"}
-        What is searched for. By default classes, where they are credible as a whole: one member each is found, the
-        others are counted. With constraints, or a score or prior that can tell members apart, networks are listed one
-        by one and grouped afterwards; then a class counts only its credible members.
+        What to search for. By default classes, if all members of a class are credible: one member of each is found,
+        the others are counted. With constraints, or a score or prior that distinguishes members, networks are listed
+        one by one and grouped afterwards; then a class counts only its credible members.
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
-        Whether to compute which share of the posterior probability of all networks the set holds, see
-        `exact_posterior`, and the probabilities of edges over all networks; by default where it is predicted to take
-        at most ten seconds, about 19 variables. Unknown also where a limit is reached first.
+        Whether to compute the share of the posterior probability of all networks that the set holds, see
+        `exact_posterior`, and the probabilities of edges over all networks; by default if it is predicted to take at
+        most ten seconds, about 19 variables. It is unknown if a limit is reached first.
     max_networks : int, optional
-        Keep at most this many networks: whole classes from the best down while they fit.
+        Return at most this many networks: complete classes, best first.
     max_classes : int, optional
-        Keep the best classes, this many and all that tie with the last. Where networks are listed one by one, all down
-        to the score of the last class.
+        Return this many of the best classes, and all that tie with the last. If networks are listed one by one, all
+        down to the score of the last class.
     time_limit : float, optional
-        Seconds for everything together. The search stops so early that what was found can be put in order in time.
+        Seconds for the whole run. The search stops early enough to sort and group what it has found.
     memory_limit : int or str, optional
-        Bytes, or text such as "4G" (GiB), for the engine and what it finds, besides what the process has already; by
-        default four fifths of the memory that the machine, the container and the limits of the process leave.
+        Bytes, or text such as "4G" (GiB), for the engine and what it finds, in addition to what the process already
+        uses; by default four fifths of what the machine, the container and the limits of the process leave.
     n_threads : int, optional
         All cores by default; the result is the same for any number.
     keep_counts : bool
@@ -124,10 +103,11 @@ def learn(
         states of the columns; it never holds rows. They are also left out where they would take more than 32 MiB, or
         longer than the time limit.
     executor : concurrent.futures.Executor, optional
-        Does the work in tasks, on other processes or machines: Dask's ``Client.get_executor()``, ``mpi4py.futures``,
-        loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the same.
+        Runs the work as tasks in other processes or on other machines: Dask's ``Client.get_executor()``,
+        ``mpi4py.futures``, loky, a ProcessPoolExecutor. By default threads of this process do it. The answer is the
+        same.
     checkpoint : path of a folder, optional
-        Holds the finished work, written from time to time. After a kill or a time limit, the same call with the same
+        Where finished tasks are saved from time to time. After a kill or a time limit, the same call with the same
         folder resumes and gives the same answer. Removed when the work is finished.
     progress : callable or bool, optional
         By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
@@ -169,35 +149,20 @@ def learn(
     >>> [sorted(network.edges) for network in found.networks()]
     [[('X0', 'X1')], [('X1', 'X0')]]
     """
-    with watching(progress) as progress:
-        return find_credible_set(started(locals()))
-
-
-def started(arguments: Mapping[str, Any], k_best: tuple[int, Kind] | None = None) -> Learning:
-    """Return the call that the arguments of `learn`, or of a search for the k best, describe."""
-    return start(
-        arguments["data"],
-        arguments["scores"],
-        ReadOptions.of(arguments),
-        ScoreOptions.of(arguments),
-        SearchOptions.of(arguments),
-        Limits.of(arguments),
-        k_best=k_best,
-        executor=arguments["executor"],
-        checkpoint=arguments["checkpoint"],
-        progress=arguments["progress"],
-    )
+    with started(locals()) as call:
+        return find_credible_set(call)
 
 
 def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
-    limits, gap = call.limits, call.search.gap
-    with call.run.releasing_store(), call.run.handling_interrupts():
+    limits, gap, ratio = call.limits, call.search.gap, call.search.ratio
+    with call.run.handling_interrupts():
         first = None
-        if gap is None:
-            assert call.search.ratio is not None
-            first = _optimum(call)
-            gap = epsilon_of_ratio(resolve_ratio(call.search.ratio), first.optimal_score)
+        if gap is None:  # a ratio needs the optimum first
+            assert ratio is not None
+            table = call.source.try_table_for(0.0)
+            first = best_so_far(call) if table is None else find_optimum(call, table)
+            gap = epsilon_of_ratio(ratio, first.optimal_score)
             if first.found.stopped:
                 return collect(call, first, first.rows, gap, why_stopped(call, first.found), first.bound)
         table = call.source.try_table_for(gap)
@@ -209,9 +174,3 @@ def find_credible_set(call: Learning) -> CredibleSet:
             answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
         rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
         return collect(call, answer, rows, gap, reason, bound)
-
-
-def _optimum(call: Learning) -> Answer:
-    """Return the optimal networks, or the best one known where the run is stopped before."""
-    table = call.source.try_table_for(0.0)
-    return best_so_far(call) if table is None else find_optimum(call, table)

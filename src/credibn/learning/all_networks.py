@@ -9,10 +9,10 @@ from typing import Any
 
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage, usable_bytes
-from credibn._run.progress import watching
 from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
-from credibn.learning.score_source import ScoreSource, open_source
-from credibn.options import Edges, Limits, Progress, ReadOptions, ScoreOptions, suggesting
+from credibn.learning.score_source import ScoreSource
+from credibn.learning.start import started
+from credibn.options import Edges, Progress, suggesting
 from credibn.posterior import MOST_VARIABLES, Posterior, epsilon_for_all, estimate_posterior, posterior_of_scores
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
@@ -60,17 +60,17 @@ def exact_posterior(
     Parameters
     ----------
     data, scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior
-        As for `learn`. Data are scored for an epsilon so large that what pruning leaves out
-        is below rounding; scores that are given may have been pruned for less, see `Posterior.log_mass_bound`.
+        As for `learn`. Data are scored for an epsilon so large that the pruned sets are below rounding; given
+        scores may have been pruned for a smaller one, see `Posterior.log_mass_bound`.
     marginals : bool
-        Whether the probabilities of parent sets, edges and paths are wanted besides the sum: about three times the
-        work.
+        Whether to compute the probabilities of parent sets, edges and paths as well as the sum, for about three times
+        the work.
     time_limit : float, optional
-        Seconds for everything together.
+        Seconds for the whole run.
     memory_limit : int or str, optional
         Bytes, or text such as "4G" (GiB).
     n_threads : int, optional
-        For scoring; the sum takes one.
+        For scoring; the sum uses one thread.
     executor : concurrent.futures.Executor, optional
         For scoring, as for `learn`.
     progress : callable or bool, optional
@@ -90,7 +90,7 @@ def exact_posterior(
     ------
     DataError, OptionError, FileFormatError, TooLargeError
     TimeLimitError
-        When the time limit was reached: a partial sum means nothing.
+        If the time limit is reached: a partial sum is useless.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False.
 
@@ -111,39 +111,12 @@ def exact_posterior(
     2     (X2,)        0.054
     3  (X0, X2)        0.011
     """
-    reading, scoring, limits = ReadOptions.of(locals()), ScoreOptions.of(locals()), Limits.of(locals())
-    with watching(progress) as shown:
-        return sum_over_networks(
-            data, scores, reading, scoring, limits, marginals=marginals, executor=executor, progress=shown
-        )
+    with started(locals(), limits_parents=False) as call:
+        return sum_over_networks(call.source, marginals, call.run)
 
 
-def sum_over_networks(
-    data: Any,
-    scores: Any,
-    reading: ReadOptions,
-    scoring: ScoreOptions,
-    limits: Limits,
-    *,
-    marginals: bool,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    seconds: float | None = None,
-) -> Posterior:
-    """Do what `exact_posterior` does, with the options in their groups; `seconds` are left of the time limit."""
-    run = Run(progress, limits.seconds if seconds is None else seconds, limits.max_bytes, limits.threads, executor)
-    with explaining_shortage():
-        source = open_source(
-            data,
-            scores,
-            reading,
-            scoring,
-            run,
-        )
-        return _posterior(source, marginals, run)
-
-
-def _posterior(source: ScoreSource, marginals: bool, run: Run) -> Posterior:
+def sum_over_networks(source: ScoreSource, marginals: bool, run: Run) -> Posterior:
+    """Score for an epsilon that covers all networks, and sum over them."""
     estimate_posterior(source.n_searched(), marginals=marginals)  # refuses too many variables before they are scored
     table = source.table_for(epsilon_for_all(source.n_variables), "posterior")
     try:
@@ -199,7 +172,7 @@ def sum_beside_search(source: ScoreSource, wanted: bool | None, run: Run) -> Pos
             marginals = _marginals_allowed(source, bool(wanted), run)
             if marginals is None:
                 return None
-            found = _posterior(source, marginals, run)
+            found = sum_over_networks(source, marginals, run)
     except (TimeLimitError, KeyboardInterrupt):
         return None
     except TooLargeError as error:

@@ -11,12 +11,10 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
-from credibn._run.progress import watching
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
-from credibn.learning.all_credible import started
-from credibn.learning.options import Checkpoint, Kind
-from credibn.learning.runs import Answer, Learning, best_so_far, collect, find, find_optimum, why_stopped
+from credibn.learning.runs import Answer, best_so_far, collect, find, find_optimum, why_stopped
+from credibn.learning.start import Kind, Learning, started
 from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
 from credibn.scores.priors import StructurePrior
@@ -26,7 +24,7 @@ _suggesting = partial(
     suggesting,
     instead=dict.fromkeys(
         ("bayes_factor", "epsilon", "ratio", "max_networks", "max_classes"),
-        "it finds the k best; give k only, or use learn",
+        "it finds the k best; give only k, or use learn",
     ),
 )
 
@@ -53,7 +51,7 @@ def k_best_networks(
     n_threads: int | None = None,
     keep_counts: bool = True,
     executor: Executor | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
@@ -75,9 +73,9 @@ def k_best_networks(
     ----------
     data : as for `learn`
     k : int
-        How many networks; fewer are returned only where there are no more. Which of those that tie with the last are
-        taken is decided by their parent sets, and `CredibleSet.n_tied_at_boundary` tells how many more there are. With
-        k = 1, only a few thousand ties are looked at: where there are more, any one is taken, and their number is None.
+        Number of networks; fewer are returned only if there are no more. Ties with the last are broken by their parent
+        sets; `CredibleSet.n_tied_at_boundary` counts those left out. With k = 1 it is None where more than a few thousand
+        networks tie, and any one of them is returned.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress
@@ -106,8 +104,8 @@ def k_best_networks(
     >>> best.n_networks, best.n_tied_at_boundary
     (1, 1)
     """
-    with watching(progress) as progress:
-        return find_k_best(started(locals(), (k, "networks")))
+    with started(locals(), (k, "networks")) as call:
+        return find_k_best(call)
 
 
 @_suggesting
@@ -132,7 +130,7 @@ def k_best_classes(
     n_threads: int | None = None,
     keep_counts: bool = True,
     executor: Executor | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     columns: str | Mapping[str, str] | None = None,
     drop: Iterable[str] | None = None,
@@ -161,15 +159,15 @@ def k_best_classes(
     >>> k_best_classes(np.column_stack([x, x, np.arange(80) % 2]), k=3).n_classes
     3
     """
-    with watching(progress) as progress:
-        return find_k_best(started(locals(), (k, "classes")))
+    with started(locals(), (k, "classes")) as call:
+        return find_k_best(call)
 
 
 def find_k_best(call: Learning) -> CredibleSet:
     """Return the k best networks or classes that the run asks for, as far as its limits allow."""
     assert call.k_best is not None
     k, kind = call.k_best
-    with call.run.releasing_store(), call.run.handling_interrupts():
+    with call.run.handling_interrupts():
         answer, reason, gap = _grow(call, kind, k)
         rows, n_tied = _take(answer, kind, k)
         are_ties_known = k > 1 or not answer.found.is_cut

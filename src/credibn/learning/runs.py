@@ -1,16 +1,13 @@
-"""What `learn` and the k best have in common: open the scores, search within limits, collect the result."""
+"""What `learn` and the k best have in common: search within limits, and collect the result."""
 
 import math
 import time
 import warnings
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn._base.checks import whole_number
 from credibn._base.version import version
 from credibn._run import Run
 from credibn.credible import CredibleSet
@@ -18,15 +15,11 @@ from credibn.credible.families import StoredFamilies, families_in
 from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
 from credibn.learning.all_networks import sum_beside_search
-from credibn.learning.options import Checkpoint, Kind, as_json
-from credibn.learning.score_source import ScoreSource, open_source
-from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
-from credibn.posterior import estimate_posterior
+from credibn.learning.start import Learning
 from credibn.scores import ScoreTable
 from credibn.search import (
     Found,
     Unit,
-    check_engine_name,
     choose_engine,
     choose_unit,
     exact_scores,
@@ -38,22 +31,8 @@ from credibn.search import (
 
 _SECONDS_TO_COUNT = 0.5
 """What the counts for prediction may take once a limit is reached."""
-_SECONDS_BY_DEFAULT = 30.0
-"""For a run without any limit, where not all parent sets can be scored: few such searches come to an end."""
 FEWEST_ROWS = 1024
 """Networks listed at first when some number of classes is wanted and networks must be listed one by one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Learning:
-    """What stays the same from the first to the last search of one call."""
-
-    run: Run
-    source: ScoreSource
-    settings: dict[str, Any]
-    search: SearchOptions
-    limits: Limits
-    k_best: tuple[int, Kind] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,76 +55,6 @@ class Answer:
         """No network that scores above this is missing; minus infinity when none is that was asked for."""
         last = float(self.rows.scores[-1]) if self.found.is_cut and len(self.rows) else -math.inf
         return max(-self.found.unexplored_bound, last)
-
-
-def start(
-    data: Any,
-    scores: Any,
-    reading: ReadOptions,
-    scoring: ScoreOptions,
-    search: SearchOptions,
-    limits: Limits,
-    *,
-    k_best: tuple[int, Kind] | None = None,
-    executor: Executor | None = None,
-    checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
-    seconds: float | None = None,
-) -> Learning:
-    """Open the source of scores for these options; the time limit counts from here.
-
-    `k_best` asks for this many networks or classes, however far they reach. `seconds` is the rest of the time
-    limit, where the caller has already used some of it.
-    """
-    check_engine_name(search.engine)
-    if k_best is not None:
-        k_best = whole_number("k", k_best[0], 1), k_best[1]
-    left = limits.seconds if seconds is None else seconds
-    run = Run(progress, left, limits.max_bytes, limits.threads, executor, checkpoint)
-    with run.releasing_store():
-        source = open_source(data, scores, reading, scoring, run)
-        if search.posterior_share:
-            estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
-        if scoring.max_parents is None:
-            scoring, limits = _limited(source, scoring, limits, run)
-    echoed = {"data": data, "scores": scores, **_echoed(reading, scoring, search, limits, k_best)}
-    settings = {name: as_json(value) for name, value in echoed.items()}
-    return Learning(run, source, settings, search, limits, k_best)
-
-
-def _limited(source: ScoreSource, scoring: ScoreOptions, limits: Limits, run: Run) -> tuple[ScoreOptions, Limits]:
-    """Limit the parents, and the time, where nobody did and all parent sets are too many; return the options used."""
-    most = source.limit_parents()
-    if most is None:
-        return scoring, limits
-    used = Phrase("{}", Option("max_parents", most))
-    if run.time_limit is None:
-        run.end_after(_SECONDS_BY_DEFAULT)
-        limits = replace(limits, time_limit=_SECONDS_BY_DEFAULT)
-        used = Phrase("{} and {}", used, Option("time_limit", round(_SECONDS_BY_DEFAULT)))
-    warnings.warn(
-        CredibnWarning(
-            "{} columns have too many parent sets to score them all: this run uses {}; set {} to choose another limit",
-            source.n_searched(),
-            used,
-            Option("max_parents"),
-        ),
-        stacklevel=4,
-    )
-    return replace(scoring, max_parents=most), limits
-
-
-def _echoed(
-    reading: ReadOptions, scoring: ScoreOptions, search: SearchOptions, limits: Limits, k_best: tuple[int, Kind] | None
-) -> dict[str, Any]:
-    """Return the options that a result names; those of reading only where they were given."""
-    wanted = search.as_dict()
-    gap = {name: wanted.pop(name) for name in ("bayes_factor", "epsilon", "ratio")}
-    asked = gap if k_best is None else {"k": k_best[0], "k_best": k_best[1]}
-    allowed = {name: value for name, value in limits.as_dict().items() if name not in ("n_threads", "keep_counts")}
-    if not limits.keep_counts:
-        allowed["keep_counts"] = False
-    return {**asked, **scoring.as_dict(), **wanted, **allowed, **reading.given()}
 
 
 def find(
@@ -345,7 +254,7 @@ def collect(
     if settings["prior"] is not None:
         settings["prior"] = scoring.get("prior")
     reading = None if call.source.data is None else call.source.data.reading
-    call.run.settle(reason)
+    call.run.can_resume = reason in ("time_limit", "memory_limit", "interrupted")
     return CredibleSet(
         score_table=table,
         structures=rows,

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from credibn._base.text import byte_text, duration_text
 from credibn._run import Run
 from credibn.data import Dataset
-from credibn.data.reading import read_table
-from credibn.data.sources import reading_until
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
@@ -25,7 +23,6 @@ from credibn.scores.problem import ScoringProblem
 from credibn.scores.scoring import (
     LONG,
     ScoringEstimate,
-    columns_taken,
     count_allowed_sets,
     estimate_problem,
     make_problem,
@@ -37,6 +34,7 @@ from credibn.scores.scoring import (
     with_prediction,
 )
 
+_EITHER = "data", "scores"
 _SHARE_RESERVED = 0.1
 """Of the time limit: if scoring does not end before, the rest is for finding the best network among small sets."""
 _GRACE, _SMALL = 0.5, 3
@@ -101,16 +99,17 @@ def open_source(
     """Return the source of scores that the options of `learn` name."""
     if isinstance(data, ScoreTable):
         if scores is not None:
-            raise OptionError("data is a ScoreTable, and scores was given too; give one of them")
+            raise OptionError("{} is a ScoreTable, and {} was given too; give one of them", *map(Option, _EITHER))
         data, scores = None, data
     if (data is None) is (scores is None):
-        raise OptionError("give either data or scores; " + ("both were given" if data is not None else "neither was"))
+        number = "neither was" if data is None else "both were"
+        raise OptionError("give either {} or {}; {} given", *map(Option, _EITHER), number)
     if scores is None:
         return _FromData(data, reading, scoring, run)
     given = [Option(name) for name in (*scoring.given(), *reading.given())]
     if given:
         listed = Phrase(", ".join(["{}"] * len(given)), *given)
-        raise OptionError("{} cannot change scores that are finished: leave it out, or give the data instead", listed)
+        raise OptionError("{} cannot change given scores: leave it out, or give the data instead", listed)
     with run.timing("read"):
         table = scores if isinstance(scores, ScoreTable) else _read_scores(scores)
     return _FromTable(table)
@@ -147,8 +146,8 @@ class _FromTable:
         self.largest_epsilon = math.inf if table.epsilon is None else table.epsilon
         if table.epsilon is None:
             warnings.warn(
-                "these scores do not say for which epsilon they were pruned: the result is complete only relative to "
-                "the parent sets that are listed",
+                "these scores do not say for which epsilon they were pruned: the result is complete only among "
+                "networks made of the parent sets listed",
                 CredibnWarning,
                 stacklevel=4,
             )
@@ -181,12 +180,10 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
-        columns = columns_taken(scoring.score, scoring.equivalent_sample_size)
-        with run.timing("read"), reading_until(run.deadline):
-            dataset = read_table(data, reading, columns)
-        self._problem = make_problem(dataset, scoring, 0.0)
+        with run.timing("read"):
+            self._problem = make_problem(data, scoring, 0.0, reading, run.deadline)
         self._partial = PartialScoring(self._problem)
-        self.data, self.n_variables = dataset, dataset.n_variables
+        self.data, self.n_variables = self._problem.data, self._problem.data.n_variables
 
     def n_searched(self) -> int:
         return self._problem.n_searched

@@ -208,7 +208,7 @@ class BayesianNetwork:
         model = self.local_models[child]
         if isinstance(model, GaussianDiscriminant):
             raise OptionError(
-                f"{self.names[child]!r} is discrete and has continuous parents, so that it has no table; see the "
+                f"{self.names[child]!r} is discrete and has continuous parents, so it has no table; see the "
                 f"probabilities, means and covariances of local_models[{child}]"
             )
         if isinstance(model, TableModel):
@@ -280,7 +280,7 @@ def _check_variables(network: BayesianNetwork) -> None:
     seen = set[str]()
     for name, labels in zip(names, states, strict=True):
         if not isinstance(name, str) or not name or name in seen:
-            raise OptionError(f"a variable is called {name!r}; names are text, not empty and different from each other")
+            raise OptionError(f"a variable is called {name!r}; names must be non-empty strings, each different")
         seen.add(name)
         if labels is not None and (
             not labels or not all(isinstance(label, Hashable) for label in labels) or len(set(labels)) < len(labels)

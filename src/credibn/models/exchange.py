@@ -72,7 +72,9 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
         for axis, parent in enumerate(parents):  # a table may list the states of a parent in an order of its own
             own = list(cpd.state_names[parent])
             if set(own) != set(states[parent]):
-                raise OptionError(f"the table of {name!r} lists other states of {parent!r} than its own table does")
+                raise OptionError(
+                    f"the table of {name!r} and that of {parent!r} list different states of {parent!r}; make them equal"
+                )
             values = values.take([own.index(label) for label in states[parent]], axis=axis)
         models.append(_rounded_table([position[parent] for parent in parents], values))
     return BayesianNetwork(names, tuple(states[name] for name in names), tuple(models))
@@ -92,7 +94,9 @@ def to_pyagrum(network: BayesianNetwork) -> Any:
                 converted.addArc(network.names[parent], network.names[child])
             converted.cpt(network.names[child])[:] = model.probabilities
     except gum.GumException as error:
-        raise OptionError(f"pyAgrum does not take this network ({error}); rename what it names") from error
+        raise OptionError(
+            f"pyAgrum rejects this network ({error}); rename the variables or states it mentions"
+        ) from error
     return converted
 
 
@@ -142,7 +146,7 @@ def state_texts(name: str, labels: tuple[object, ...]) -> list[str]:
     """Return the states as text, all different."""
     texts = [str(label) for label in labels]
     if len(set(texts)) < len(texts):
-        raise OptionError(f"the states of {name!r} are {labels!r}, of which two read the same as text; rename one")
+        raise OptionError(f"the states of {name!r} are {labels!r}, two of which are the same as text; rename one")
     return texts
 
 

@@ -64,6 +64,6 @@ def _scaled_factor(covariance: Floats, known: list[int]) -> tuple[Floats, Floats
         factor: Floats = np.linalg.cholesky(correlations).astype(np.float64)
     except np.linalg.LinAlgError:
         raise DataError(
-            "the observed columns determine each other to the last digit, so that no density is left: drop one of them"
+            "the observed columns determine each other exactly, so they have no density: drop one of them"
         ) from None
     return scales, factor

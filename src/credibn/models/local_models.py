@@ -208,7 +208,7 @@ class GaussianDiscriminant(_TwoKindsOfParents):
         try:
             factors = np.linalg.cholesky(correlations)
         except np.linalg.LinAlgError:
-            raise OptionError("a covariance matrix is not positive definite; give ones that are") from None
+            raise OptionError("a covariance matrix is not positive definite; give positive definite matrices") from None
         whitening = np.linalg.inv(factors) / scales[..., None, :]
         diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
         return whitening, -(np.log(diagonal) + np.log(scales)).sum(axis=-1)
@@ -285,9 +285,9 @@ def _set_array(model: object, name: str) -> None:
     try:
         view = np.asarray(getattr(model, name), dtype=np.float64).view()
     except (TypeError, ValueError):
-        raise OptionError(f"{name} is not an array of numbers; give one") from None
+        raise OptionError(f"{name} must be an array of numbers") from None
     if not np.isfinite(view).all():
-        raise OptionError(f"{name} hold a value that is not finite; give finite numbers")
+        raise OptionError(f"{name} has a value that is not finite; give finite numbers")
     view.flags.writeable = False
     _set(model, name, view)
 

@@ -96,7 +96,7 @@ def _check_xml(path: Path, text: str) -> None:
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         raise FileFormatError(
-            f"{path}, line {error.lineno}: expected well-formed XML, found none ({reason}); repair the file"
+            f"{path}, line {error.lineno}: expected well-formed XML ({reason}); repair the file"
         ) from error
 
 
@@ -140,10 +140,12 @@ def write_network(network: BayesianNetwork, path: str | PathLike[str]) -> None:
         except (gum.GumException, OptionError) as error:
             reason = _one_line(error, written)
             raise OptionError(
-                f"{ending} cannot hold this network ({reason}); rename what it names, or use .bif"
+                f"{ending} cannot hold this network ({reason}); rename the variables or states it mentions, or use .bif"
             ) from error
         if _variables(read_back) != _variables(network):
-            raise OptionError(f"{ending} does not keep the names and states of this network; rename them, or use .bif")
+            raise OptionError(
+                f"{ending} files cannot represent the names and states of this network; rename them, or use .bif"
+            )
         with replacing(path) as sink:
             sink.write(written.read_bytes())
 
@@ -165,4 +167,4 @@ def _ending(path: str | PathLike[str]) -> str:
         if name.endswith(ending):
             return ending
     known = ", ".join((*_OWN, *_PYAGRUM))
-    raise OptionError(f"{str(path)!r} does not end like a network file; give a name that ends in one of {known}")
+    raise OptionError(f"{str(path)!r} does not have the extension of a network file; use one of {known}")

@@ -21,7 +21,9 @@ def read_text(path: Path) -> str:
         if content.startswith(b"\x1f\x8b"):
             content = _expanded(path, content)
     except (OSError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"{path}: cannot be read ({error}); check the path and that the file is whole") from error
+        raise FileFormatError(
+            f"{path}: cannot be read ({error}); check the path and that the file is complete"
+        ) from error
     return decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -31,7 +33,8 @@ def _expanded(path: Path, content: bytes) -> bytes:
         expanded = stream.read(limit + 1)
     if len(expanded) > limit:
         raise FileFormatError(
-            f"{path}: expands to more than {limit:,} bytes; if you trust the file, expand it and read the result"
+            f"{path}: expands to more than {limit:,} bytes; if you trust the file, decompress it yourself and "
+            "read the decompressed file"
         )
     return expanded
 

@@ -247,7 +247,7 @@ def posterior_of_scores(
         watch = None if progress is None else lambda fraction: progress(fraction) is not False
         found = _core.sum_networks(*_narrowed(table, searched), bool(marginals), None, watch)
         if found is None:
-            raise KeyboardInterrupt("the sum over all networks was stopped; a partial sum means nothing")
+            raise KeyboardInterrupt("the sum over all networks was stopped; a partial sum is useless")
         log_mass, probabilities, ancestors, _ = found
     if log_mass == -math.inf:
         raise OptionError("no network can be made of these parent sets: every choice has a directed cycle")

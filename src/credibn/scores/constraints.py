@@ -138,7 +138,7 @@ def find_cycle(parents: Mapping[int, Iterable[int]]) -> list[int] | None:
 
 
 def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
-    r"""Read tiers from a text file: one tier a line, names separated by commas, ``#`` starts a comment.
+    r"""Read tiers from a text file: one tier per line, names separated by commas, ``#`` starts a comment.
 
     A ``#`` inside a name is part of the name; a comment starts a line or follows a blank. A name may stand in double
     quotes, and must if it has a comma: two of them inside stand for one.
@@ -180,7 +180,7 @@ def read_tiers(path: str | PathLike[str]) -> list[list[str]]:
         if tier:
             tiers.append(tier)
     if not tiers:
-        raise FileFormatError(f"{path}: found no tier; expected one tier a line, names separated by commas")
+        raise FileFormatError(f"{path}: found no tier; expected one tier per line, names separated by commas")
     return tiers
 
 
@@ -224,7 +224,7 @@ def _resolve_edges(
         for end in (parent, child):
             if end in left_out:
                 raise OptionError(
-                    "{}: {!r} -> {!r} touches {!r}, which is constant and takes no part in the search; drop the edge",
+                    "{}: {!r} -> {!r} involves {!r}, which is constant and left out of the search; drop the edge",
                     option,
                     names[parent],
                     names[child],
@@ -265,9 +265,13 @@ def _resolve_limits(names: tuple[str, ...], max_parents: Any) -> tuple[int, ...]
     if max_parents is None:
         return tuple(limits)
     if isinstance(max_parents, Mapping):
+        if "" in max_parents:
+            limits = [_limit(max_parents[""], Phrase("{}", option), limits[0])] * len(names)
         for name, limit in max_parents.items():
+            if name == "":
+                continue
             child = position_of(names, name, Phrase("variable in {}", option))
-            limits[child] = _limit(limit, Phrase("{} of {!r}", option, names[child]), limits[child])
+            limits[child] = _limit(limit, Phrase("{} of {!r}", option, names[child]), len(names) - 1)
         return tuple(limits)
     return (_limit(max_parents, Phrase("{}", option), len(names) - 1),) * len(names)
 

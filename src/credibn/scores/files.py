@@ -107,5 +107,5 @@ def _format_of(path: Path, format: str | None) -> str:
     if not isinstance(chosen, str) or chosen not in _FORMATS:
         named, option = ("{!r} ends in {!r}", path.name, path.suffix), Option("format")
         given = Phrase(*named) if format is None else Phrase("{} is {!r}", option, format)
-        raise OptionError("{}; score files are {}: use such an ending, or {}", given, ", ".join(_FORMATS), option)
+        raise OptionError("{}; score files are {}: use such an extension, or {}", given, ", ".join(_FORMATS), option)
     return chosen

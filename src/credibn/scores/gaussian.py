@@ -92,7 +92,7 @@ class GaussianBIC:
         refuse_constant(data, sets, moments.log_sd)
         if size > moments.max_set_size:
             raise DataError(
-                f"a set of {size} columns was to be scored on {moments.n_distinct} different rows; a "
+                f"a set of {size} columns cannot be scored on {moments.n_distinct} different rows; a "
                 f"Gaussian score exists for at most {moments.max_set_size} columns here. Allow at most "
                 f"{moments.max_set_size - 1} parents, add rows, or use BGe, whose prior needs no minimum"
             )
@@ -215,7 +215,7 @@ class BGe:
             raise OptionError(f"alpha_mu is {self.alpha_mu!r}; it must be a positive number, such as 1")
         if self.alpha_w is not None and not (math.isfinite(self.alpha_w) and self.alpha_w > 2):
             raise OptionError(
-                f"alpha_w is {self.alpha_w!r}; it must exceed the number of columns + 1: leave it out for the default"
+                f"alpha_w is {self.alpha_w!r}; it must exceed the number of columns + 1: omit it to use the default"
             )
 
     def settings(self) -> dict[str, object]:
@@ -265,7 +265,7 @@ class BGe:
         if not alpha_w > n + 1:
             raise OptionError(
                 f"alpha_w is {alpha_w!r} and the data have {n} columns; alpha_w must exceed {n + 1} "
-                "for the prior to be proper: leave it out for the default"
+                "for the prior to be proper: omit it to use the default"
             )
         return alpha_w
 

@@ -76,8 +76,8 @@ def score_child(
     if not costs:
         name = problem.data.names[int(problem.searched[child])]
         raise DataError(
-            f"score {score.name!r} is inf for every parent set that {name!r} may have, so there is no network; let "
-            "local_cost be finite for one of them, or allow more parents"
+            f"score {score.name!r} is inf for every parent set that {name!r} may have, so there is no network; make "
+            "local_cost finite for one of them, or allow more parents"
         )
     packed = b"".join(mask.to_bytes(8 * words, "little") for mask in masks)
     rows: NDArray[np.uint64] = np.frombuffer(packed, dtype=np.uint64).reshape(-1, words)

@@ -234,7 +234,7 @@ def refuse_discrete(data: DataView, sets: NDArray[np.intp], score: str) -> None:
     if discrete:
         raise DataError(
             f"{_listed(data, discrete)} discrete, and {score} takes continuous columns only: use the "
-            "conditional-Gaussian BIC, or leave the column out"
+            "score 'conditional-gaussian-bic', or leave the column out"
         )
 
 
@@ -249,7 +249,7 @@ def refuse_constant(data: DataView, sets: NDArray[np.intp], log_sd: NDArray[np.f
     if constant:
         raise DataError(
             f"{_listed(data, constant)} constant (every value of {data.names[constant[0]]!r} is "
-            f"{data.columns[constant[0]][0]:g}, up to rounding), so that the variance is zero: leave it out"
+            f"{data.columns[constant[0]][0]:g}, up to rounding), so the variance is zero: leave it out"
         )
 
 

@@ -112,6 +112,7 @@ def score_parent_sets(
     tiers : sequence of groups of names, optional
         Edges may not point from a later tier to an earlier one.
     max_parents : int or mapping of name to int, optional
+        The largest number of parents, of all variables or of some; in a mapping, the entry "" is for all others.
     prior : UniformPrior, EdgePenalty or EdgeLogOdds, optional
         Log prior of a structure, added to its score.
     engine : {"auto", "table", "descent"}
@@ -119,7 +120,7 @@ def score_parent_sets(
     n_threads : int, optional
         All cores by default. The result has the same bytes for any number.
     executor : concurrent.futures.Executor, optional
-        Does the tasks of scoring, on other processes or machines: a ProcessPoolExecutor, Dask's
+        Runs the tasks of scoring in other processes or on other machines: a ProcessPoolExecutor, Dask's
         ``Client.get_executor()``, loky, ``mpi4py.futures``. The result is the same.
     progress : callable or bool, optional
         By default a bar where somebody watches a terminal or a notebook, after two seconds; False shows none. A
@@ -138,7 +139,7 @@ def score_parent_sets(
     ------
     DataError, OptionError, TooLargeError
     WorkerError
-        When the executor has lost a worker and does not try again by itself.
+        If the executor has lost a worker and does not retry.
     KeyboardInterrupt
         When interrupted, or when `progress` returned False: a partial list of candidates would not be exact.
 
@@ -154,14 +155,8 @@ def score_parent_sets(
     with explaining_shortage(), watching(progress) as shown:
         run = Run(shown, n_threads=threads, executor=executor)
         problem = make_problem(data, scoring, resolve_epsilon(bayes_factor, epsilon), reading)
-        return score_problem(problem, prior, estimate_problem(problem, engine), run)
-
-
-def score_problem(
-    problem: ScoringProblem, prior: StructurePrior | None, estimate: "ScoringEstimate", run: Run
-) -> ScoreTable:
-    """Return the table of all candidates; `prior` is the one that the problem was made with."""
-    return table_of(problem, prior, estimate, _score(problem, estimate, run))
+        estimate = estimate_problem(problem, engine)
+        return table_of(problem, prior, estimate, _score(problem, estimate, run))
 
 
 def table_of(
@@ -315,9 +310,15 @@ def count_allowed_sets(problem: ScoringProblem) -> int:
     return total
 
 
-def make_problem(data: Any, scoring: ScoreOptions, epsilon: float, reading: ReadOptions = NO_OPTIONS) -> ScoringProblem:
+def make_problem(
+    data: Any,
+    scoring: ScoreOptions,
+    epsilon: float,
+    reading: ReadOptions = NO_OPTIONS,
+    deadline: float | None = None,
+) -> ScoringProblem:
     """Read the data, and resolve the options of scoring against its columns."""
-    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size))
+    dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size), deadline)
     scorer = resolve_score(score_for(scoring.score, dataset), scoring.equivalent_sample_size)
     constraints = resolve_constraints(
         dataset.names,
@@ -393,7 +394,8 @@ def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEs
         )
     if problem.data.n_rows >= 1 << 32:
         raise TooLargeError(
-            f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: sample"
+            f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: draw a "
+            "sample"
         )
     limits, tolerance = _plan(problem)
     largest = max(limits, default=0)
@@ -433,7 +435,7 @@ def _refuse_infinite(problem: ScoringProblem, error: ValueError) -> NoReturn:
     if isinstance(error, CredibnError) or not isinstance(problem.score, DiscreteScore):
         raise error
     raise TooLargeError(
-        "these scores cannot be computed ({}); require fewer parents, set {}, or use smaller terms of the prior",
+        "these scores cannot be computed ({}); require fewer parents, set {}, or use a prior with smaller terms",
         error,
         Option("max_parents"),
     ) from error
@@ -520,7 +522,7 @@ def stopped_while_scoring(run: Run) -> BaseException:
     if run.reason == "memory_limit":
         fix = limit_and_fix() if run.max_bytes is None else Phrase("raise {}", Option("memory_limit"))
         return TooLargeError(
-            "scoring took most of the memory that it may: {}, or lower {} or {}, or set {}",
+            "scoring used most of the available memory: {}, or lower {} or {}, or set {}",
             fix,
             *map(Option, ("bayes_factor", "epsilon", "max_parents")),
         )

@@ -212,7 +212,7 @@ class ScoreTable:
         cycle = find_cycle(parents)
         if cycle is not None:
             path = " -> ".join(repr(self.names[v]) for v in cycle)
-            raise OptionError(f"this is no network: it has the directed cycle {path}; remove one of these edges")
+            raise OptionError(f"this is not a network: it has the directed cycle {path}; remove one of these edges")
         return math.fsum(self.local_score(v, above) for v, above in parents.items())
 
     def same_as(self, other: "ScoreTable", tolerance: float = 0.0) -> bool:

@@ -304,7 +304,7 @@ def _writable_names(table: ScoreTable, format: str) -> tuple[str, ...]:
     for name in table.names:
         if not name or any(map(str.isspace, name)) or any("\ud800" <= letter <= "\udfff" for letter in name):
             raise OptionError(
-                f"{name!r} cannot be written to a {format} file, whose names are UTF-8 text without blanks; "
+                f"{name!r} cannot be written to a {format} file, whose names are UTF-8 text without spaces; "
                 "rename the variable or use the .scores format, which can hold any name"
             )
     return table.names

@@ -94,7 +94,7 @@ def explore_branch(common: tuple[str, dict[str, Any]], task: Arrays, should_cont
     made_by, asked = common
     if made_by != version():
         raise WorkerError(
-            f"a worker has credibn {version()}, and the work comes from {made_by}; install the same there"
+            f"a worker has credibn {version()}, but the task was made by {made_by}; install the same version there"
         )
     until = time.monotonic() + SECONDS_PER_TASK
     problem = SearchProblem(**aligned(asked), run=Run(lambda stage, fraction: should_continue(fraction)))

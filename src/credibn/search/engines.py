@@ -149,8 +149,9 @@ def _check_classes(problem: SearchProblem, found: Found) -> None:
         limit = min(limit, float(found.costs[-1]))
     if math.isfinite(found.class_left_out) and found.class_left_out <= limit + problem.tolerance:
         raise OptionError(
-            "a network that is equivalent to one found uses a parent set that the scores do not list, so classes are "
-            "not credible as a whole: use unit='networks', and networks are listed one by one"
+            "a network that is equivalent to one found uses a parent set that the scores do not list, so not all "
+            "members of a class are credible: use {} to list networks one by one",
+            Option("unit", "networks"),
         )
 
 

@@ -21,9 +21,9 @@ def within_memory(problem: SearchProblem, estimate: EngineEstimate) -> EngineEst
     if not estimate.possible or estimate.bytes <= limit:
         return estimate
     need, allowed = byte_text(estimate.bytes), byte_text(limit)
-    is_asked_for = problem.max_bytes is not None and problem.max_bytes < usable
-    fix = Phrase("raise {}", Option("memory_limit")) if is_asked_for else limit_and_fix()
-    reason = Phrase("it needs {}, and {} may be used: {}", need, allowed, fix)
+    reason = Phrase("it needs {}, but {} can be used: {}", need, allowed, limit_and_fix())
+    if problem.max_bytes is not None and problem.max_bytes < usable:
+        reason = Phrase("it needs {}, but the limit allows {}; raise {}", need, allowed, Option("memory_limit"))
     return replace(estimate, possible=False, reason=reason)
 
 

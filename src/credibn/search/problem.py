@@ -238,7 +238,7 @@ def _obstacle_to_classes(table: ScoreTable, score_equivalent: bool | None) -> st
     known = table.provenance.get("score_equivalent")
     if score_equivalent is not None and known is not None and bool(known) is not bool(score_equivalent):
         raise OptionError(
-            "{} was given for a table whose origin says {!r}; leave it out",
+            "{} was given, but the table says {!r}; leave it out",
             Option("score_equivalent", score_equivalent),
             known,
         )
@@ -301,7 +301,7 @@ def make_problem(
     """Return the search problem of a score table."""
     if table.n_variables > _MOST_VARIABLES:
         raise TooLargeError(
-            f"the scores are of {table.n_variables} variables; at most {_MOST_VARIABLES} can be searched, constant "
+            f"the scores have {table.n_variables} variables; at most {_MOST_VARIABLES} can be searched, constant "
             "columns included: choose the columns of interest first"
         )
     known = table.epsilon
