@@ -74,8 +74,8 @@ def k_best_networks(
     data : as for `learn`
     k : int
         Number of networks; fewer are returned only if there are no more. Ties with the last are broken by their parent
-        sets; `CredibleSet.n_tied_at_boundary` counts those left out. With k = 1 it is None where more than a few thousand
-        networks tie, and any one of them is returned.
+        sets; `CredibleSet.n_tied_at_boundary` counts those left out. With k = 1 it is None where more than a few
+        thousand networks tie, and any one of them is returned.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress
