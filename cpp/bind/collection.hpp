@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "bind/arrays.hpp"
@@ -19,7 +20,8 @@ inline void make_collection(Collection* self, std::size_t n, std::size_t size_wo
                             std::optional<std::uint64_t> max_bytes) {
   require(n >= 1 && n <= kMostNodes, "the core takes 1 to 255 nodes");
   require(size_words <= kMostSizeWords, "a class size has at most 64 words");
-  require(width >= 0.0 && tie >= 0.0 && std::isfinite(tie), "width and tie must not be negative");
+  require(width > -std::numeric_limits<double>::infinity(), "width must be a number");
+  require(tie >= 0.0 && std::isfinite(tie), "tie must not be negative");
   new (self) Collection(
       n, size_words, width, tie,
       Quota{max_entries.value_or(Quota::kNone), max_networks.value_or(Quota::kNone), max_bytes.value_or(Quota::kNone)});

@@ -161,22 +161,24 @@ std::int64_t add_cluster_cut(SearchProblem& self, const std::vector<int>& nodes,
   });
 }
 
-// The entries of some cuts (numbers in the pool) in some columns (positions) of a linear program, as (position in
-// `ids`, position in `positions`, value), and the right-hand sides of the cuts.
+// The entries of some cuts (numbers in the pool) in some columns (positions) of a linear program: for each cut a list
+// of (place in `positions`, value), or for each column a list of (n + place in `ids`, value), since the rows of the
+// cuts follow the equations of the n nodes; and the right-hand sides of the cuts.
 //
 // For each node, the most common coefficient is subtracted: the node's equation makes up for it, and few entries
 // remain. Positions from `size` on are the nodes' artificial candidates, which have the node's largest coefficient.
-nb::object entries_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const In<std::int64_t, 1>& positions) {
+nb::object entries_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const In<std::int64_t, 1>& positions,
+                      bool by_column) {
   return self.with([&](auto& problem) -> nb::object {
     const std::vector<const Cut*> cuts = cuts_of(problem, ids);
-    const std::size_t n_positions = problem.choices.size() + std::size_t(problem.choices.n());
-    std::vector<std::int64_t> at_cut, at_column;
-    std::vector<double> values, sides;
-    std::vector<std::vector<std::size_t>> of_node(std::size_t(problem.choices.n()));  // columns
+    const std::size_t n = std::size_t(problem.choices.n()), n_positions = problem.choices.size() + n;
+    std::vector<double> sides;
+    std::vector<std::vector<std::size_t>> of_node(n);  // columns
     for (std::size_t k = 0; k < positions.shape(0); ++k) {
       require(positions(k) >= 0 && std::size_t(positions(k)) < n_positions, "there is no such position");
       of_node[std::size_t(problem.node_of(std::size_t(positions(k))))].push_back(k);
     }
+    std::vector<nb::list> lists(by_column ? positions.shape(0) : cuts.size());
     for (std::size_t r = 0; r < cuts.size(); ++r) {
       int rhs = cuts[r]->rhs;
       for (const auto& [v, common, largest] : cuts[r]->shifts) {
@@ -186,16 +188,15 @@ nb::object entries_of(SearchProblem& self, const In<std::int64_t, 1>& ids, const
           const bool is_artificial = position >= problem.choices.size();
           const int value = (is_artificial ? largest : cuts[r]->coefficient(position)) - common;
           if (value == 0) continue;
-          at_cut.push_back(std::int64_t(r));
-          at_column.push_back(std::int64_t(k));
-          values.push_back(value);
+          lists[by_column ? k : r].append(nb::make_tuple(by_column ? n + r : k, double(value)));
         }
       }
       sides.push_back(rhs);
     }
-    const std::size_t length = values.size(), n_cuts = cuts.size();
-    return nb::make_tuple(to_numpy(std::move(at_cut), {length}), to_numpy(std::move(at_column), {length}),
-                          to_numpy(std::move(values), {length}), to_numpy(std::move(sides), {n_cuts}));
+    nb::list entries;
+    for (nb::list& list : lists) entries.append(std::move(list));
+    const std::size_t n_cuts = cuts.size();
+    return nb::make_tuple(std::move(entries), to_numpy(std::move(sides), {n_cuts}));
   });
 }
 
@@ -334,7 +335,7 @@ void bind_cuts(nb::module_& module) {
       .def("separate_zero_half_cuts", &separate_zero_half_cuts, array("values"), array("ids"), nb::arg("max_cuts"),
            nb::arg("least"))
       .def("cut", &cut_of, nb::arg("id"))
-      .def("entries", &entries_of, array("ids"), array("positions"))
+      .def("entries", &entries_of, array("ids"), array("positions"), nb::arg("by_column") = false)
       .def("bound", &bound_of, array("ids"), array("dual_values"), array("alive"))
       .def("cut_definitions", &definitions_of, array("ids"))
       .def("make_cuts", &make_cuts, array("definitions"))

@@ -34,7 +34,8 @@ struct QuotaFull : std::exception {
 
 class Collection {
  public:
-  // width: the gap above the best cost that is still credible, tolerance included; tie: what counts as equal.
+  // width: the gap above the best cost that is still credible, tolerance included; below 0, only better networks are
+  // wanted, by that gap. tie: what counts as equal.
   Collection(std::size_t n, std::size_t size_words, double width, double tie, Quota quota)
       : quota_(quota), width_(width), tie_(tie), networks_(n, size_words) {}
 

@@ -313,7 +313,7 @@ def test_version_help_and_completion():
     assert "130 interrupted" in stdout
     assert "'credibn --install-completion' teaches your shell" in stdout
     results = ["edges", "report", "predict", "fit", "sample", "posterior"]
-    for command in ("score", "learn", "kbest", "data", "convert", "demo", *results):
+    for command in ("score", "learn", "kbest", "optimum", "data", "convert", "demo", *results):
         assert command in stdout
         assert run(command, "--help").exit_code == 0
     environment = {

@@ -302,6 +302,16 @@ def test_kbest(data, engine, tmp_path, kind):
     assert f"These are the best {kind}" in text.stdout
 
 
+def test_optimum(data, engine, tmp_path):
+    result = run("optimum", data, "--engine", engine, "--json", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    facts, expected = json.loads(result.stdout), k_best_classes(data, 1, engine=engine)
+    assert (facts["n_classes"], facts["n_networks"]) == (1, expected.n_networks)
+    assert facts["optimal_score"] == expected.optimal_score
+    assert CredibleSet.load(tmp_path / "result.credibn").n_requested == 1
+    assert "none scores higher" in run("optimum", data, "--engine", engine).stdout
+
+
 def test_kbest_of_scores_that_do_not_reach(data, engine, tmp_path):
     path = tmp_path / "four.scores"
     write_scores(score_parent_sets(data, epsilon=1), path)

@@ -487,7 +487,12 @@ SEARCH = {
     "Collection": Call(
         _core.Collection,
         lambda: dict(COLLECTION),
-        {"n": [0, 256, 2**62], "size_words": [65, 2**61], "width": [-1.0, float("nan")], "tie": [-1.0, *NOT_FINITE]},
+        {
+            "n": [0, 256, 2**62],
+            "size_words": [65, 2**61],
+            "width": [-float("inf"), float("nan")],
+            "tie": [-1.0, *NOT_FINITE],
+        },
     ),
     "Collection.update_incumbent": Call(
         lambda cost, network: collection().update_incumbent(cost, network),

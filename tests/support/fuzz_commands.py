@@ -80,6 +80,7 @@ OPTIONS = {
     "--max-networks --max-classes --time-limit --memory-limit --threads --engine --weights --discretise --numeric "
     "--categorical --drop --only "
     "--max-states --score --scores --missing --out --json --posterior-share --score-equivalent",
+    "optimum": "--memory-limit --time-limit --threads --score --scores --max-parents --forbid --json",
     "kbest": "-k --classes --memory-limit --time-limit --threads --score --scores --max-parents --forbid --json",
     "posterior": "--time-limit --memory-limit --threads --ess --edge-penalty --total --scores --score --json",
     "score": "--threads --epsilon --engine --out --format --max-parents --estimate --score --discretise --json",

@@ -73,7 +73,7 @@ def test_signatures_show_every_option_with_its_default(function, options):
 def test_the_shell_and_the_library_call_an_option_the_same():
     commands = typer.main.get_command(app).commands
     known = options_of(ReadOptions, ScoreOptions, SearchOptions, Limits)
-    for command in ("learn", "kbest", "posterior"):
+    for command in ("learn", "kbest", "optimum", "posterior"):
         assert {parameter.name for parameter in commands[command].params} - SHELL_ONLY <= known.keys()
 
 

@@ -91,7 +91,7 @@ def test_the_bar_shows_stage_fraction_and_findings(monkeypatch, capsys):
     bar("enumeration", 0.25)
     bar.stop()
     shown = capsys.readouterr().err
-    for part in ("listing networks", "25%", "0:00:0", "1,234 classes, best -2,295.75, bound -2,290.50"):
+    for part in ("listing networks", "25%", "0:00:0", "1,234 classes, best -2,295.75, bound -2,290.50, gap 5.25"):
         assert part in shown
 
 

@@ -132,8 +132,10 @@ def _new_bar() -> RichProgress:
 
 
 def tally_text(tally: Tally) -> str:
-    """Return what a search has found so far, such as '1,200 classes, best -2,295.75, bound -2,295.50'."""
+    """Return what a search has found so far, such as '1,200 classes, best -2,295.75, bound -2,295.50, gap 0.25'."""
     parts = [f"{tally.n_found:,} {tally.unit}"] if tally.n_found else []
     scores = {"best": tally.best_score, "bound": tally.bound}
     parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]
+    gap = tally.bound - tally.best_score
+    parts += [f"gap {max(0.0, gap):.3g}"] if isfinite(gap) else []
     return ", ".join(parts)

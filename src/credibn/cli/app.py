@@ -22,6 +22,10 @@ from typer.core import TyperCommand, TyperGroup
 _COMMANDS = {
     "learn": ("learn:learn", "Find every network within a Bayes factor of the best, by Markov equivalence class."),
     "kbest": ("learn:kbest", "Find the k best networks, or the k best Markov equivalence classes."),
+    "optimum": (
+        "learn:optimum",
+        "Find one optimal network, with its Markov equivalence class, and prove it; do not list what ties with it.",
+    ),
     "edges": (
         "results:edges",
         "How probable is each edge? For each pair of variables: forward, backward, absent, compelled.",

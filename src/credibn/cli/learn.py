@@ -1,6 +1,6 @@
-"""The commands that search: ``learn`` and ``kbest``.
+"""The commands that search: ``learn``, ``kbest`` and ``optimum``.
 
-Both end with status 0 only if the result is complete: with 3 if a limit was reached, with 130 after Ctrl-C or SIGTERM.
+All end with status 0 only if the result is complete: with 3 if a limit was reached, with 130 after Ctrl-C or SIGTERM.
 What the search had found until then is written and printed all the same, and says that it is partial. Files come first:
 they do not depend on standard output.
 """
@@ -109,6 +109,21 @@ def kbest(
     """Find the k best networks, or the k best Markov equivalence classes."""
     k_best: tuple[int, Kind] = (best.k, "classes" if best.classes else "networks")
     _search(context, find_k_best, source, reading, scoring, search.options(), limits.options(), to, k_best)
+
+
+@grouped
+def optimum(
+    context: typer.Context,
+    source: SourceFlags,
+    reading: ReadFlags,
+    scoring: ScoreFlags,
+    search: SearchFlags,
+    limits: LimitFlags,
+    to: _OutputFlags,
+) -> None:
+    """Find one optimal network, with its Markov equivalence class, and prove it; do not list what ties with it."""
+    one: tuple[int, Kind] = (1, "classes")
+    _search(context, find_k_best, source, reading, scoring, search.options(), limits.options(), to, one)
 
 
 def _search(

@@ -86,7 +86,7 @@ class CredibleSet:
     n_requested : int or None
         The k of the k best.
     n_tied_at_boundary : int or None
-        Of the k best: how many further networks (or classes) tie with the last.
+        Of the k best: how many further networks (or classes) tie with the last; None where that is not known.
     log_total_mass : float or None
         The log of the sum of exp(score) over all networks, in the set or not; None where it was not computed.
     edges_over_all : ndarray of float64, shape (n, n), or None
@@ -263,6 +263,7 @@ class CredibleSet:
         if self.n_requested is not None and self.complete:
             what = "networks" if self.settings.get("k_best") == "networks" else "classes"
             tied = f", and {self.n_tied_at_boundary:,} more tie with the last" if self.n_tied_at_boundary else ""
+            tied = "; others may score the same" if self.n_tied_at_boundary is None else tied
             return f"These are the best {what}{scope}, {self.n_requested:,} or all there are: none scores higher{tied}."
         if self.complete:
             return f"No network{scope} that scores at least {last:.6f} is missing."

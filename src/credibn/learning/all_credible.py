@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.runs import best_so_far, collect, find, why_stopped, within_limits
+from credibn.learning.runs import best_so_far, collect, find, find_optimum, why_stopped, within_limits
 from credibn.learning.start import Learning, started
 from credibn.options import Edges, Progress, epsilon_of_ratio, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
@@ -162,7 +162,7 @@ def find_credible_set(call: Learning) -> CredibleSet:
         if gap is None:  # a ratio needs the optimum first
             assert ratio is not None
             table = call.source.try_table_for(0.0)
-            first = best_so_far(call) if table is None else find(call, table, 0.0, max_classes=1)
+            first = best_so_far(call) if table is None else find_optimum(call, table)
             gap = epsilon_of_ratio(ratio, first.optimal_score)
             if first.found.stopped:
                 return collect(call, first, first.rows, gap, why_stopped(call, first.found), first.bound)

@@ -13,7 +13,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
-from credibn.learning.runs import Answer, best_so_far, collect, find, why_stopped
+from credibn.learning.runs import Answer, best_so_far, collect, find, find_optimum, why_stopped
 from credibn.learning.start import Kind, Learning, started
 from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
@@ -74,7 +74,8 @@ def k_best_networks(
     data : as for `learn`
     k : int
         Number of networks; fewer are returned only if there are no more. Ties with the last are broken by their parent
-        sets; `CredibleSet.n_tied_at_boundary` counts those left out.
+        sets; `CredibleSet.n_tied_at_boundary` counts those left out. With k = 1 it is None where more than a few
+        thousand networks tie, and any one of them is returned.
     scores, score, equivalent_sample_size, forbidden_edges, required_edges, tiers, max_parents, prior, score_equivalent
         As for `learn`.
     unit, engine, posterior_share, time_limit, memory_limit, n_threads, keep_counts, executor, checkpoint, progress
@@ -148,7 +149,8 @@ def k_best_classes(
     """Find the k best Markov equivalence classes, proven to be the best; the options are those of `k_best_networks`.
 
     Where networks are listed one by one (see ``unit`` of `learn`), classes are ordered by their best member, and the
-    set holds the members down to the score of the last class.
+    set holds the members down to the score of the last class. With k = 1 it is one member where more than a few
+    thousand networks tie.
 
     Examples
     --------
@@ -168,6 +170,7 @@ def find_k_best(call: Learning) -> CredibleSet:
     with call.run.handling_interrupts():
         answer, reason, gap = _grow(call, kind, k)
         rows, n_tied = _take(answer, kind, k)
+        are_ties_known = k > 1 or not answer.found.is_cut
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
         bound = max(answer.bound, answer.optimal_score - gap)
         return collect(
@@ -178,7 +181,7 @@ def find_k_best(call: Learning) -> CredibleSet:
             reason,
             None if reason is None else bound,
             n_requested=k,
-            n_tied_at_boundary=n_tied,
+            n_tied_at_boundary=n_tied if are_ties_known else None,
         )
 
 
@@ -187,6 +190,12 @@ def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None, float
 
     Returns what was found, why it is not all, and within which epsilon nothing is missing but what the search left out.
     """
+    if k == 1:
+        table = call.source.try_table_for(0.0)
+        if table is None:
+            return best_so_far(call), call.run.reason, 0.0
+        best = find_optimum(call, table)
+        return best, why_stopped(call, best.found), 0.0
     epsilon, answer = math.log(DEFAULT_BAYES_FACTOR), None
     while True:
         gap = min(epsilon, call.source.largest_epsilon)

@@ -64,8 +64,12 @@ class Answer:
 def find(
     call: Learning, table: ScoreTable, epsilon: float, max_networks: int | None = None, max_classes: int | None = None
 ) -> Answer:
-    """Search, with quotas that leave at least what is asked for and all that ties with it."""
+    """Search, with quotas that leave at least what is asked for and all that ties with it; one network has no ties."""
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
+    if max_networks == 1:
+        answer = find_optimum(call, table)
+        if answer.found.stopped or answer.found.is_cut or answer.rows.n_networks > 1:
+            return answer
     if unit == "classes":
         return _search(call, table, epsilon, unit, max_classes, max_networks)
     if max_classes is None or call.search.engine == FACTORED:
@@ -81,8 +85,20 @@ def find(
         max_rows *= 4
 
 
+def find_optimum(call: Learning, table: ScoreTable) -> Answer:
+    """Prove the optimum; return all that ties with it if that is soon listed, otherwise one network or class."""
+    unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
+    return _search(call, table, 0.0, unit, None, None, optimum_only=True)
+
+
 def _search(
-    call: Learning, table: ScoreTable, epsilon: float, unit: Unit, max_rows: int | None, max_networks: int | None
+    call: Learning,
+    table: ScoreTable,
+    epsilon: float,
+    unit: Unit,
+    max_rows: int | None,
+    max_networks: int | None,
+    optimum_only: bool = False,
 ) -> Answer:
     run = call.run
     problem = make_problem(
@@ -92,6 +108,7 @@ def _search(
         max_rows=max_rows,
         max_networks=max_networks,
         max_bytes=run.max_bytes,
+        optimum_only=optimum_only,
         run=run,
     )
     if call.search.engine == FACTORED:

@@ -16,6 +16,8 @@ _SECONDS_PER_ROW, _SECONDS_PER_NODE = 4e-7, 2e-8
 """To sort a row and sum its score."""
 _SECONDS_PER_GROUPED_NODE = 6e-8
 """To find the class of a network."""
+_MOST_TIES = 2_000
+"""About how many rows are listed that tie with the optimum, where one is enough."""
 
 
 def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
@@ -26,7 +28,7 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
     collection = _core.Collection(
         problem.n_variables,
         _size_words(problem.n_variables) if problem.unit == "classes" else 0,
-        problem.epsilon + problem.tolerance,
+        -problem.resolution if problem.optimum_only else problem.epsilon + problem.tolerance,
         problem.tolerance,
         problem.max_rows,
         problem.max_networks,
@@ -34,6 +36,13 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
     )
     problem.run.follow(lambda: tally_of(problem, collection))
     return collection
+
+
+def ties_of(problem: SearchProblem) -> SearchProblem:
+    """Return the problem of listing all that ties with the optimum, as far as that is little."""
+    row_bytes = 4 * problem.n_variables + 8 * _size_words(problem.n_variables)
+    few = 4 * _MOST_TIES * row_bytes
+    return replace(problem, epsilon=0.0, optimum_only=False, max_bytes=min(few, problem.max_bytes or few))
 
 
 def tally_of(problem: SearchProblem, collection: _core.Collection, lowest_cost: float = -math.inf) -> Tally:
@@ -70,13 +79,13 @@ def found_in(
         costs=costs,
         sizes=sizes,
         best_cost=best_cost,
-        is_cut=collection.is_truncated(),
+        is_cut=collection.is_truncated() or problem.optimum_only,
         stopped=unexplored_bound < math.inf,
         unexplored_bound=unexplored_bound,
         statistics=statistics,
         class_left_out=collection.least_class_left_out(),
     )
-    return _with_best_known(problem, collection, found) if found.stopped else found
+    return _with_best_known(problem, collection, found) if found.stopped or problem.optimum_only else found
 
 
 def _with_best_known(problem: SearchProblem, collection: _core.Collection, found: Found) -> Found:

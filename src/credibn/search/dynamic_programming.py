@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._run.memory import usable_bytes
-from credibn.search.collection import found_in, new_collection
+from credibn.search.collection import found_in, new_collection, ties_of
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
 _SECONDS_PER_LOOK_UP = 5e-9
@@ -33,7 +33,11 @@ class DynamicProgramming:
         return estimate_subsets(problem, _all_open(problem))
 
     def search(self, problem: SearchProblem) -> Found:
-        """List everything wanted."""
+        """List everything wanted; where that is the optimum, what ties with it, or one network if too many do."""
+        if problem.optimum_only:
+            found = self.search(ties_of(problem))
+            if not found.stopped or problem.run.reason is not None:
+                return found
         is_open = _all_open(problem)
         collection = new_collection(problem, estimate_subsets(problem, is_open).bytes)
         lowest_cost = _know_a_network(problem, collection)

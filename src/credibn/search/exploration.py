@@ -25,15 +25,21 @@ from credibn._run import Arrays
 from credibn.search.branches import Branch, Listing, pack, unpack
 from credibn.search.branching import EdgeSplitter
 from credibn.search.checkpoints import Checkpoints
+from credibn.search.collection import new_collection, ties_of
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
 from credibn.search.memory import within_memory
 from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 
 SEED = 1
-EFFORT = 2_000
-"""How often the search for a first network looks at each candidate, for each node: some tenths of a second in all."""
-MOST_EFFORT = 2_000_000_000
+EFFORT, MOST_EFFORT = 2_000, 2_000_000_000
+"""How often a search for a network looks at each candidate, for each node, and at candidates in all."""
+FIRST_EFFORT = 25
+"""How often the first search does, for each candidate: as long as some linear programs of that size take."""
+ROUNDS_PER_SEARCH = 5
+"""Each fractional solution is rounded to a network; every fifth one is the start of a longer search."""
+TOWARDS_SOLUTION = 0.2
+"""Where cuts are looked for, on the way from the best network known to the fractional solution."""
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
 NEW_CUTS = 150
@@ -50,6 +56,8 @@ STAGE = 30
 """How many times more steps the next try may take; it is begun if the last one came far enough."""
 MOST_STEPS = 3_000_000
 """Of a listing with a cap, whose networks are recorded only at its end."""
+MOST_OPTIMUM_STEPS = 90_000
+"""Likewise, where only the optimum is wanted."""
 STEPS_BEFORE_SPREADING = 100_000
 WIDE_GAP = 1.0
 """Times epsilon: with a wider gap, spreading does not pay."""
@@ -58,10 +66,16 @@ MOST_SHARE = 0.5
 SPREAD_ROUNDS = 15
 MOST_SPREAD = 5_000
 """With more open candidates than this, spreading costs more than it brings."""
+LEAST_RISE = 1e-4
+"""Times the gap: while the bound rises by less, cuts stay."""
+MOST_IDLE = 4
+"""Cuts for each node: unless there are more."""
 ROOT_ROUNDS = 400
 MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
 BRANCH_ROUNDS = 6
+MOST_TIE_STEPS = 20_000
+"""To list what ties with the optimum, where one network is enough."""
 LISTING_TASKS = 64
 """The most tasks that a listing without a cap is split into; with an executor, always."""
 STEPS_PER_TASK = 1_000_000
@@ -99,6 +113,7 @@ class Exploration:
     asked_for: SearchProblem
     collection: "_core.Collection"
     splits_listings: bool = False
+    is_serial: bool = False  # where it matters which of several networks is found first
     statistics: Statistics = field(default_factory=Statistics)
     is_stopped: bool = False
 
@@ -121,7 +136,8 @@ class Exploration:
 
     def begin(self) -> list[Branch]:
         """Look for a first network; return the whole problem as a branch."""
-        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * len(self.costs), MOST_EFFORT))
+        size = len(self.costs)
+        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * size, FIRST_EFFORT * size**2, MOST_EFFORT))
         cheapest = float(self.costs[self.offsets[:-1]].sum())
         lower, no_cuts = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
         return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_cuts, 1.0)]
@@ -129,12 +145,20 @@ class Exploration:
     def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
         while branches and self.report("branches", self.share_done):
+            self.raise_bound(min(branch.lower for branch in branches))
             checkpoints.save(lambda: self.state(branches))
             n_rows = self.collection.count()
             if not self.treat_next(branches):
                 checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
                 break
-        return max(self.listed_below, min((branch.lower for branch in branches), default=math.inf))
+        left = min((branch.lower for branch in branches), default=math.inf)
+        if branches and self.asked_for.optimum_only:  # bounds beyond the limit are none: what ties was not looked for
+            left = min(left, self.collection.limit())
+        return max(self.listed_below, left)
+
+    def raise_bound(self, lower: float) -> None:
+        """Note that no network up to the limit costs less."""
+        self.lowest_cost = max(self.lowest_cost, min(lower, self.collection.best()))
 
     def treat_next(self, branches: list[Branch]) -> bool:
         """Replace the last branch by the rest of it; return whether nothing remains."""
@@ -173,6 +197,21 @@ class Exploration:
         if is_complete or self.is_stopped or (is_root and self.enumerate_subsets(is_open)):
             return []
         return self.splitter.split(branch, is_open, bound, self.collection.limit(), self.relaxation)
+
+    def list_ties(self) -> "_core.Collection | None":
+        """Return all that ties with the optimum, which this search has proven; None if that takes many steps."""
+        if self.statistics.n_branches != 1 or self.statistics.is_by_subsets:
+            return None
+        problem = ties_of(self.asked_for)
+        ties = Exploration(problem, new_collection(problem), is_serial=True, statistics=self.statistics)
+        ties.problem, ties.relaxation, ties.rank = self.problem, self.relaxation, self.rank
+        row = self.collection.incumbent()
+        if row is None:
+            return None
+        ties.note_best(row, math.fsum(self.costs[self.offsets[:-1] + row]))
+        bound, is_open = ties.tighten(np.ones(len(self.costs), dtype=np.uint8), is_root=False)
+        is_listed = ties.list_networks(bound, is_open, MOST_TIE_STEPS) and not ties.collection.is_full()
+        return ties.collection if is_listed else None
 
     def state(self, branches: Sequence[Branch]) -> Arrays:
         """Return what another exploration needs to resume with these branches."""
@@ -215,11 +254,19 @@ class Exploration:
         if found is not None:
             self.note_best(*found)
 
+    def search_longer(self, bound: Bound) -> bool:
+        """Look for a better network where cuts no longer help; return whether there was one."""
+        before, effort = self.collection.best(), min(EFFORT * self.n * len(self.costs), MOST_EFFORT)
+        self.improve(self.rounded_order(bound.values), effort // 2)
+        self.improve(np.empty(0, dtype=np.int64), effort // 2)
+        return self.collection.best() < before
+
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated cuts, and drop candidates beyond the limit, until neither helps much."""
         is_open = is_open.copy()
-        window, least_gain = (10, 0.01) if is_root else (1, 0.02)
+        window, least_gain = (20, 0.02) if is_root else (1, 0.02)
         recent: list[float] = []
+        has_searched = False
         strongest: Bound | None = None
         for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
             self.relaxation.restrict(is_open)
@@ -227,33 +274,55 @@ class Exploration:
             self.statistics.n_rounds += 1
             if is_root and not recent:
                 self.statistics.gap_before = _finite(self.collection.best() - bound.lower)
-            if is_root and len(recent) % 5 == 0:
-                self.improve(self.rounded_order(bound.values), EFFORT * len(self.costs))
+            if is_root:
+                is_longer = len(recent) % ROUNDS_PER_SEARCH == 0
+                self.improve(self.rounded_order(bound.values), EFFORT * len(self.costs) if is_longer else 0)
             limit = self.collection.limit()
             is_open &= bound.within(limit)
             recent.append(bound.lower)
             strongest = bound if strongest is None or bound.lower >= strongest.lower else strongest
             if is_root:
-                self.lowest_cost = max(self.lowest_cost, bound.lower - bound.margin)
+                self.raise_bound(bound.lower - bound.margin)
             gap = self.collection.best() - bound.lower
             is_slow = len(recent) > window and recent[-1] - recent[-1 - window] < least_gain * (limit - bound.lower)
-            if bound.lower > limit + bound.margin or gap < CLOSED or is_slow:
+            is_closed = gap < CLOSED and not self.asked_for.optimum_only
+            if bound.lower > limit + bound.margin or is_closed:
+                break
+            if is_slow and is_root and not has_searched:
+                has_searched, is_slow = True, not self.search_longer(bound)
+                recent = recent if is_slow else recent[-1:]
+            if is_slow:
                 break
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
             if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
                 break
             if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
-            self.relaxation.drop_idle()
+            is_rising = len(recent) < 2 or recent[-1] - recent[-2] > LEAST_RISE * gap
+            if is_rising or len(self.relaxation.cuts) > MOST_IDLE * self.n:
+                self.relaxation.drop_idle()  # elsewhere solutions of one cost take turns, and cuts would return
         assert strongest is not None
         if is_root:
-            self.statistics.gap_after = _finite(self.collection.best() - strongest.lower)
+            self.statistics.gap_after = _finite(max(0.0, self.collection.best() - strongest.lower))
             self.statistics.n_rows = len(strongest.cuts)
         return strongest, is_open
 
     def violated(self, bound: Bound, with_zero_half: bool) -> list[int]:
-        """Find cuts that the fractional solution violates; zero-half cuts also where there are few cluster cuts."""
-        cuts = self.problem.separate_cluster_cuts(bound.values, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
+        """Find cuts that the fractional solution violates; zero-half cuts also where there are few cluster cuts.
+
+        Cluster cuts are looked for twice. Every network obeys all cuts, so one that a point between the best network
+        and the solution violates is violated by the solution too, and by more: such cuts are deep, and it takes fewer
+        of them (in-out separation, Ben-Ameur & Neto 2007).
+        """
+        points = [bound.values]
+        row = self.collection.incumbent()
+        if row is not None:
+            nearer = TOWARDS_SOLUTION * bound.values
+            nearer[self.offsets[:-1] + row] += 1.0 - TOWARDS_SOLUTION
+            points.insert(0, nearer)
+        cuts: list[int] = []
+        for point in points:
+            cuts += self.problem.separate_cluster_cuts(point, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
         is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
         if is_fractional and (with_zero_half or len(cuts) < 5):
             cuts += self.problem.separate_zero_half_cuts(
@@ -278,6 +347,8 @@ class Exploration:
         max_steps: int | None = FIRST_STEPS
         while not self.list_networks(bound, is_open, max_steps):
             if self.is_stopped or max_steps is None or self.share_listed * STAGE < 1.0:
+                return False
+            if self.asked_for.optimum_only and max_steps >= MOST_OPTIMUM_STEPS:  # branching finds the optimum sooner
                 return False
             max_steps = max_steps * STAGE if max_steps * STAGE <= MOST_STEPS else None
         return True
@@ -320,7 +391,8 @@ class Exploration:
         """
         whole = Branch(is_open, bound.lower - bound.margin, bound.cuts, 1.0)
         plan = Listing(bound.dual_values, self.collection.limit(), 0, 0)
-        if max_steps is None and self.n_expected >= OVERESTIMATE * LONG_LISTING:
+        is_long = self.n_expected >= OVERESTIMATE * LONG_LISTING and not self.asked_for.optimum_only
+        if max_steps is None and is_long:
             self.listings_left = [replace(whole, listing=replace(plan, n_expected=self.n_expected))]
             return True
         n_tasks = self.count_tasks(self.n_expected / OVERESTIMATE)
@@ -411,7 +483,7 @@ class Exploration:
             max_steps,
             plan.first,
             plan.last or None,
-            self.asked_for.run.n_threads,
+            1 if self.is_serial else self.asked_for.run.n_threads,
             lambda progress: self.asked_for.run(
                 "enumeration", progress * (1.0 if plan.up_to == math.inf else STAGE_SHARE)
             ),

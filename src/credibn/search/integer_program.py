@@ -1,9 +1,10 @@
 """The engine that searches by integer programming; how it goes about it is told in ``exploration.py``."""
 
+import math
 from dataclasses import asdict
 
 from credibn.search.checkpoints import Checkpoints
-from credibn.search.collection import found_in, new_collection, tally_of
+from credibn.search.collection import found_in, new_collection, tally_of, ties_of
 from credibn.search.distribution import hand_out
 from credibn.search.exploration import Exploration
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
@@ -22,13 +23,14 @@ class IntegerProgram:
     def search(self, problem: SearchProblem) -> Found:
         """Find everything wanted."""
         collection = new_collection(problem)
-        search = Exploration(problem, collection, splits_listings=problem.run.executor is not None)
+        is_shared = problem.run.executor is not None and not problem.optimum_only
+        search = Exploration(problem, collection, splits_listings=is_shared, is_serial=problem.optimum_only)
         problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
         checkpoints = Checkpoints(problem, collection)
         state = checkpoints.restore()
         branches = search.begin() if state is None else search.restore(state)
-        if problem.run.executor is not None:
-            unexplored = hand_out(search, branches, checkpoints)
-        else:
-            unexplored = search.explore(branches, checkpoints)
+        unexplored = hand_out(search, branches, checkpoints) if is_shared else search.explore(branches, checkpoints)
+        tied = search.list_ties() if problem.optimum_only and unexplored == math.inf else None
+        if tied is not None:
+            return found_in(ties_of(problem), tied, math.inf, asdict(search.statistics))
         return found_in(problem, collection, unexplored, asdict(search.statistics))

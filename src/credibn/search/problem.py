@@ -60,6 +60,10 @@ class SearchProblem:
     max_rows, max_networks, max_bytes : int, optional
         Quotas on rows, on networks (members of the classes) and on memory. When one is exceeded only the best rows
         stay, at least enough to fill it, with everything that ties with the last of them.
+    optimum_only : bool
+        Prove the optimum without listing what ties with it: wanted is what costs less than the best network known, by
+        more than `resolution`. The answer is all that ties with the optimum where that is soon listed, and otherwise
+        one row, with `Found.is_cut`; the epsilon is 0, and there are no quotas but on memory.
     run : Run
         Follows the search, says when to stop, and does its tasks; no part of what is asked.
     """
@@ -74,6 +78,7 @@ class SearchProblem:
     max_rows: int | None = None
     max_networks: int | None = None
     max_bytes: int | None = None
+    optimum_only: bool = False
     run: Run = field(default_factory=Run)
 
     @cached_property
@@ -83,13 +88,22 @@ class SearchProblem:
         for array in (self.offsets, self.costs, self.masks):
             content.update(np.ascontiguousarray(array).tobytes())
         quotas = self.max_rows, self.max_networks, self.max_bytes
-        asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas
+        asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas, self.optimum_only
         return f"search {version()} {content.hexdigest()} {asked}"
 
     @property
     def n_variables(self) -> int:
         """The number of nodes."""
         return len(self.names)
+
+    @property
+    def resolution(self) -> float:
+        """How much less than the optimum a network may cost without being noticed, where only the optimum is wanted.
+
+        The tolerance, or what the rounding of bounds takes, if that is more (docs/guarantees.md).
+        """
+        scale = float(np.maximum(np.abs(self.costs[self.offsets[:-1]]), np.abs(self.costs[self.offsets[1:] - 1])).sum())
+        return max(self.tolerance, math.ldexp(scale, -38))
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -111,7 +125,8 @@ class Found:
     best_cost : float
         The cheapest network known; infinite when none is.
     is_cut : bool
-        A quota was reached: only the best rows are here, and all that tie with the last of them.
+        A quota was reached: only the best rows are here, and all that tie with the last of them. Where only the optimum
+        was asked for: one row is here, and others may tie with it.
     stopped : bool
         The run was stopped.
     unexplored_bound : float
@@ -280,6 +295,7 @@ def make_problem(
     max_rows: int | None = None,
     max_networks: int | None = None,
     max_bytes: int | None = None,
+    optimum_only: bool = False,
     run: Run | None = None,
 ) -> SearchProblem:
     """Return the search problem of a score table."""
@@ -310,6 +326,7 @@ def make_problem(
         max_rows=_quota(max_rows),
         max_networks=_quota(max_networks),
         max_bytes=_quota(max_bytes),
+        optimum_only=optimum_only,
         run=Run() if run is None else run,
     )
 

@@ -108,10 +108,7 @@ class Relaxation:
         present = set(self._cuts)
         new = [cut for cut in dict.fromkeys(cuts) if cut not in present]
         if new:
-            at_cut, at_column, values, sides = self._problem.entries(np.array(new, dtype=np.int64), self._positions)
-            entries: list[list[tuple[int, float]]] = [[] for _ in new]
-            for r, c, value in zip(at_cut.tolist(), at_column.tolist(), values.tolist(), strict=True):
-                entries[r].append((c, value))
+            entries, sides = self._problem.entries(np.array(new, dtype=np.int64), self._positions)
             self._lp.addRows(entries, lhss=sides.tolist(), rhss=[self._infinity] * len(new))
             self._cuts += new
             self._idle += [0] * len(new)
@@ -232,9 +229,8 @@ class Relaxation:
             return
         entries = [[(v, 1.0)] for v in self._nodes[positions].tolist()]
         if self._cuts:
-            at_cut, at_column, values, _ = self._problem.entries(self.cuts, positions)
-            for r, c, value in zip(at_cut.tolist(), at_column.tolist(), values.tolist(), strict=True):
-                entries[c].append((self._n + r, value))
+            in_cuts, _ = self._problem.entries(self.cuts, positions, by_column=True)
+            entries = [equation + cuts for equation, cuts in zip(entries, in_cuts, strict=True)]
         self._lp.addCols(
             entries,
             objs=self._costs[positions].tolist(),
