@@ -31,7 +31,7 @@ struct FamilyTerms {
   double of_single_row() const { return (*parents)(1) - (*family)(1); }
   // Of the configurations that a binary parent makes of one cell with n0 and n1 rows of the child's values: a0 and a1
   // are those with the parent's second value.
-  double binary(std::uint64_t n0, std::uint64_t n1, std::uint64_t a0, std::uint64_t a1) const {
+  [[gnu::always_inline]] double binary(std::uint64_t n0, std::uint64_t n1, std::uint64_t a0, std::uint64_t a1) const {
     const std::uint64_t b0 = n0 - a0, b1 = n1 - a1;
     if (n0 < PairTable::kSide && n1 < PairTable::kSide)
       return pairs[a0 * PairTable::kSide + a1] + pairs[b0 * PairTable::kSide + b1];
@@ -51,7 +51,7 @@ struct Cells {
 
 struct ChildCost {
   double cost = 0.0;        // sum over the cells, without penalty and prior
-  double tells = 0.0;       // entropy of the new parent within the cells
+  double tells = 0.0;       // entropy of the new parent within the cells; not for BDeu
   std::uint64_t cells = 0;  // seen cells of the family
 };
 
@@ -145,7 +145,7 @@ class ChildCosts {
         total += in_state[s];
         add_configuration(in_state[s], result);
       }
-      result.tells += terms_.entropy()(total);
+      if (!is_bdeu_) result.tells += terms_.entropy()(total);
     }
     return result;
   }
@@ -173,7 +173,7 @@ class ChildCosts {
         }
         add_configuration(in_state, result);
       }
-      result.tells += terms_.entropy()(total);
+      if (!is_bdeu_) result.tells += terms_.entropy()(total);
     }
     return result;
   }
@@ -184,7 +184,7 @@ class ChildCosts {
   }
   void add_configuration(std::uint64_t count, ChildCost& result) const {
     result.cost += (*terms_now_.parents)(count);
-    result.tells -= terms_.entropy()(count);
+    if (!is_bdeu_) result.tells -= terms_.entropy()(count);
   }
 
   const Table& table_;

@@ -38,13 +38,13 @@ inline std::pair<double, double> column_entropies(const Table& table, const Term
   return {own, given};
 }
 
-// By decreasing I(i; v) + H(v)/10, which left the fewest sets in measurements.
+// By decreasing I(i; v) + 0.3 H(v), which left the fewest sets in measurements.
 inline std::vector<int> search_order(const Table& table, const Terms& entropy, int child,
                                      const std::vector<int>& free) {
   std::vector<std::pair<double, int>> keys;
   for (int v : free) {
     const auto [own, given_child] = column_entropies(table, entropy, v, child);
-    keys.emplace_back(-(own - given_child + 0.1 * own), v);
+    keys.emplace_back(-(own - given_child + 0.3 * own), v);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<int> order;
