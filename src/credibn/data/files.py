@@ -12,6 +12,7 @@ import io
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ _TEXT_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _ENDINGS = "'.csv', '.txt', '.tsv', '.tab' (each also with '.gz' or '.zst'), '.parquet' or '.pq'"
 _FACT = re.compile("^Expected Number of Columns|^Value with unterminated quote|^Invalid unicode|^Maximum line size")
+_NAMES_SHOWN = 5
 _LONGEST_LINE = 2_000_000
 """Bytes, as in DuckDB; a compressed file of some kilobytes can hold a line of gigabytes."""
 _FRACTION = re.compile(r"[-+]?[0-9]+[.,][0-9]+")
@@ -161,7 +163,8 @@ def _scan_text(files: list[str], given: ReadOptions, folder: str) -> FileScan:
     _check_same_columns(files, headers)
     names, repeated = _unique(headers[0])
     if repeated:
-        notes.append(Phrase("column names repeat, so these are new: {}", ", ".join(map(repr, repeated))))
+        shown = ", ".join(map(repr, repeated[:_NAMES_SHOWN])) + (", ..." if len(repeated) > _NAMES_SHOWN else "")
+        notes.append(Phrase("column names repeat, so these are new: {}", shown))
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(headers[0])))
     values = ", ".join(f"{_plain_cell(f'c{i}', given)} AS c{i}" for i in range(len(headers[0])))
     scans = [
@@ -191,11 +194,14 @@ def _header_notes(file: str, header: tuple[str, ...], text: TextFile) -> list[Ph
 
 def _unique(names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """Return names that differ, and which of them are new: those that occur again get a number, from 2 on."""
-    made: list[str] = []
+    taken, numbers, made = set(names), Counter[str](), list[str]()
     for name in names:
-        number, new = 2, name
-        while name and (new in made or (new != name and new in names)):
-            new, number = f"{name}_{number}", number + 1
+        new = name
+        while name and numbers[name] and new in taken:
+            numbers[name] += 1
+            new = f"{name}_{numbers[name]}"
+        numbers[name] = max(numbers[name], 1)
+        taken.add(new)
         made.append(new)
     return tuple(made), [new for new, name in zip(made, names, strict=True) if new != name]
 
