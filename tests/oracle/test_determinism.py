@@ -26,7 +26,7 @@ from credibn import (
 from credibn.scores.table import parent_positions
 from profiles import examples
 
-pytestmark = pytest.mark.filterwarnings("ignore:column.* constant")
+pytestmark = pytest.mark.filterwarnings("ignore:.*column.* constant")
 DISCRETE = [BIC(), AIC(), BDeu(1.0), BDeu(7.3)]
 SCORING_ENGINES = ["table", "descent"]
 SEARCH_ENGINES = ["dynamic_programming", "integer_program"]

@@ -309,7 +309,7 @@ def test_arrays_come_back_as_they_were(tmp_path_factory, shapes):
 
 
 def test_objects_are_not_saved(tmp_path):
-    with pytest.raises(TypeError, match="numbers only"):
+    with pytest.raises(TypeError, match="it must return numbers"):
         eager(tmp_path).store.save("test", "q", "state", {"x": np.array([object()])})
 
 

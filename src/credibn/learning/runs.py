@@ -88,7 +88,8 @@ def find(
 def find_optimum(call: Learning, table: ScoreTable) -> Answer:
     """Prove the optimum; return all that ties with it if that is soon listed, otherwise one network or class."""
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
-    return _search(call, table, 0.0, unit, None, None, optimum_only=True)
+    needs_list = call.search.engine != FACTORED  # a count does not care how much ties
+    return _search(call, table, 0.0, unit, None, None, optimum_only=needs_list)
 
 
 def _search(
