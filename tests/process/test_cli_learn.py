@@ -17,6 +17,7 @@ from credibn import CredibleSet, k_best_classes, k_best_networks, learn, score_p
 from credibn._run.progress import stage_bars
 from credibn.cli.app import app
 from credibn.errors import TimeLimitError
+from credibn.examples import sample_asia
 from credibn.search import ENGINES
 
 KEYS = [
@@ -363,3 +364,12 @@ def test_mistakes_are_explained_without_a_traceback(data, tmp_path, monkeypatch,
 def test_no_bar_where_nobody_watches():
     with stage_bars({"score": "scoring"}) as show:
         assert show is None
+
+
+def test_the_optimum_advises_what_its_command_can_do(tmp_path):
+    path = tmp_path / "asia.csv"
+    pyarrow.csv.write_csv(sample_asia(), path)
+    result = run("optimum", path)
+    assert result.exit_code == 0, result.output
+    assert "or find more networks with learn." in result.output
+    assert " -k" not in result.output

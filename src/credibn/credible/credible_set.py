@@ -229,6 +229,8 @@ class CredibleSet:
             return Phrase("a run that is not interrupted")
         if self.stopped_because == "score_table":
             return Phrase("scores for a larger {}", Option("epsilon"))
+        if self.n_requested == 1:  # the command that finds one has no k
+            return Phrase("learn")
         if self.n_requested is not None:
             return Phrase("a larger {}", Option("k"))
         if self.settings.get("ratio") is not None:
