@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from credibn._base.text import printable
+from credibn._base.text import byte_text, printable
+from credibn._run.memory import usable_bytes
 from credibn.cli.files import check_destination, check_table_destination, deliver, note_incomplete, open_result
 from credibn.cli.options import (
     AsJsonOption,
@@ -24,7 +25,7 @@ from credibn.cli.options import (
 )
 from credibn.credible import CredibleSet
 from credibn.data.new_rows import HandleUnknown, read_other_columns
-from credibn.errors import OptionError
+from credibn.errors import OptionError, TooLargeError
 from credibn.graphs.formats import parse_model_string
 from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
 from credibn.scores.constraints import position_of
@@ -82,6 +83,8 @@ _Network = Annotated[Path, typer.Argument(metavar="NETWORK", help="Network file,
 _NetworkOut = Annotated[
     Path, output("--out", "-o", metavar="FILE", help="Network file to write, such as .bif or .xdsl.")
 ]
+_BYTES_OF_A_CELL = 64
+"""While rows are drawn, labelled and written."""
 _Rows = Annotated[int, typer.Option("--rows", "-n", metavar="N", help="How many rows.")]
 _Seed = Annotated[int, typer.Option(metavar="S", help="The same seed gives the same rows.")]
 
@@ -226,5 +229,12 @@ def sample(
 ) -> None:
     """Draw rows from a network file."""
     check_table_destination(out)
-    drawn = read_network(network).sample(n_rows, seed)
+    source = read_network(network)
+    needed, usable = _BYTES_OF_A_CELL * n_rows * len(source.names), usable_bytes()
+    if needed > usable:
+        raise TooLargeError(
+            f"{n_rows:,} rows of {len(source.names)} variables need about {byte_text(needed)}, and {byte_text(usable)} can "
+            "be used; draw fewer at a time, with other seeds"
+        )
+    drawn = source.sample(n_rows, seed)
     deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json, is_data=True)
