@@ -233,8 +233,8 @@ def sample(
     needed, usable = _BYTES_OF_A_CELL * n_rows * len(source.names), usable_bytes()
     if needed > usable:
         raise TooLargeError(
-            f"{n_rows:,} rows of {len(source.names)} variables need about {byte_text(needed)}, and {byte_text(usable)} can "
-            "be used; draw fewer at a time, with other seeds"
+            f"{n_rows:,} rows of {len(source.names)} variables need about {byte_text(needed)}, and {byte_text(usable)} "
+            "can be used; draw fewer at a time, with other seeds"
         )
     drawn = source.sample(n_rows, seed)
     deliver(drawn, {"n_variables": len(drawn.columns), "seed": seed}, out, as_json, is_data=True)
