@@ -233,6 +233,8 @@ class CredibleSet:
             return Phrase("learn")
         if self.n_requested is not None:
             return Phrase("a larger {}", Option("k"))
+        if self.settings.get("share") is not None:
+            return Phrase("a larger {}", Option("share"))
         if self.settings.get("ratio") is not None:
             return Phrase("a larger {}", Option("ratio"))
         if self.settings.get("epsilon") is not None or self.epsilon > _LARGEST_FACTOR:

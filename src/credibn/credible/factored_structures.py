@@ -6,17 +6,21 @@ networks. Everything else needs the networks one by one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.credible.structures import Structures, masks_of
+from credibn import _core
+from credibn._run import Run
+from credibn.credible.structures import Structures, group, masks_of
 from credibn.errors import NotListedError, Option
 from credibn.factored import FactoredNetworks
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
+from credibn.search import exact_scores
 
 _BATCH = 1 << 12
 
@@ -62,6 +66,34 @@ class FactoredStructures(Structures):
     def log_mass(self) -> float:
         """The log of the sum of exp(score) over the networks."""
         return self.networks.log_mass
+
+    def within(self, epsilon: float, tolerance: float) -> FactoredStructures:
+        """Return the networks within a smaller epsilon of the best; the tolerance is that of the diagram."""
+        return FactoredStructures(self.networks.within(epsilon))
+
+    def log_masses(self, epsilons: NDArray[np.float64], tolerance: float = 0.0) -> NDArray[np.float64]:
+        """Return the log of the sum of exp(score) over the networks within each epsilon of the best."""
+        return self.networks.log_masses(epsilons)
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        return self.networks.smallest_epsilon(log_mass)
+
+    def listed(self, table: ScoreTable, by_class: bool, run: Run) -> Structures | None:
+        """Return the same networks as a list, as the engines that list give it; None where the run was stopped."""
+        choices = np.concatenate([chosen for chosen, _ in self.networks.in_order(_BATCH)])
+        scores = exact_scores(table, choices, run.n_threads)
+        order = np.lexsort((*choices.T[::-1], -scores))
+        choices, scores = choices[order], scores[order]
+        if not by_class:
+            networks = group(table, choices, scores, run.n_threads, run)
+            return networks if len(networks) == len(choices) else None
+        masks, n = masks_of(table, choices), table.n_variables
+        members, _, _, words = _core.class_forms(masks, np.arange(n))
+        stands_for_class = (members == masks).all(axis=(1, 2))
+        sizes = np.zeros((int(stands_for_class.sum()), -(-math.factorial(n).bit_length() // 64)), dtype=np.uint64)
+        sizes[:, : words.shape[1]] = words[stands_for_class, : sizes.shape[1]]
+        return Structures(choices[stands_for_class], scores[stands_for_class], sizes, None)
 
     def parent_sets(self, table: ScoreTable) -> ParentSetProbabilities:
         """Return the probability of each parent set that some network has."""

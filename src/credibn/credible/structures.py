@@ -118,6 +118,30 @@ class Structures:
         class_of = None if self.class_of is None else self.class_of[:count]
         return Structures(self.choices[:count], self.scores[:count], self.sizes[:count], class_of)
 
+    def within(self, epsilon: float, tolerance: float) -> "Structures":
+        """Return the structures within epsilon of the best; scores that differ by the tolerance tie."""
+        return self.first(count_at_least(self, float(self.scores[0]) - epsilon - tolerance)) if len(self) else self
+
+    def log_masses(self, epsilons: NDArray[np.float64], tolerance: float = 0.0) -> NDArray[np.float64]:
+        """Return the log of the sum of exp(score) over the networks within each epsilon of the best."""
+        best, masses = float(self.scores[0]), self._cumulated
+        ends = np.searchsorted(-self.scores, epsilons + (tolerance - best), side="right")
+        found: NDArray[np.float64] = best + np.log(masses[np.maximum(ends, 1) - 1])
+        return found
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        if not len(self):
+            return None
+        at = int(np.searchsorted(self._cumulated, math.exp(log_mass - float(self.scores[0]))))
+        return float(self.scores[0] - self.scores[at]) if at < len(self) else None
+
+    @cached_property
+    def _cumulated(self) -> NDArray[np.float64]:
+        """The sum of exp(score) down to each structure, relative to one network of the best score."""
+        found: NDArray[np.float64] = np.cumsum(np.exp(self.scores - self.scores[0] + self.log_sizes))
+        return found
+
 
 def log_sum(logs: NDArray[np.float64]) -> float:
     """Return the logarithm of the sum of exponentials."""
