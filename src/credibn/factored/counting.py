@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,10 @@ class FactoredNetworks:
     candidates: NDArray[np.int64]  # of the diagram, as positions among all
     tolerance: float
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (_core.diagram_arrays(self.counted, of_classes) for of_classes in (False, True))
+        return _rebuilt, (self.grid, self.offsets, self.candidates, self.tolerance, self.counted.limit, *arrays)
+
     @cached_property
     def best_cost(self) -> float:
         """The least cost of a network."""
@@ -63,6 +67,13 @@ class FactoredNetworks:
             return self.counted.limit
         gap = self.grid.steps(epsilon + self.tolerance) + self.grid.rounding
         return min(self.counted.limit, self.counted.best + gap)
+
+    @cached_property
+    def used_candidates(self) -> NDArray[np.int64]:
+        """The candidates that some network has, as positions among all, in order."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return self.candidates[np.unique(arrays[4])]
 
     @cached_property
     def _weighed(self) -> tuple[float, NDArray[np.float64]]:
@@ -124,6 +135,13 @@ class FactoredNetworks:
         lower = _core.lower_limit(self.counted, self._limit(epsilon), 1 << 62, None)
         return replace(self, counted=lower)
 
+    @cached_property
+    def steps_per_pass(self) -> float:
+        """About how many steps a pass over all lists of costs takes."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return _core.n_entries(self.counted) * len(arrays[3]) / max(1, len(arrays[2]))
+
     def shares_without(self, left_out: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return, for each row of flags, the posterior share of the networks that take none of the candidates flagged.
 
@@ -137,6 +155,22 @@ class FactoredNetworks:
         all_masses = np.concatenate(masses)[: len(left_out)] if masses else np.zeros(0)
         found: NDArray[np.float64] = all_masses / self._weighed[0]
         return found
+
+
+def _rebuilt(
+    grid: Grid,
+    offsets: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    tolerance: float,
+    limit: int,
+    networks: Any,
+    classes: Any,
+) -> FactoredNetworks:
+    """Return networks that another process has counted; `credibn.factored.stored` is for those that need checks."""
+    first = np.searchsorted(candidates, offsets).astype(np.int64)
+    no_masks = np.zeros((len(candidates), -(-(len(offsets) - 1) // 64)), dtype=np.uint64)
+    counted = _core.counted_of_arrays(first, grid.costs[candidates], no_masks, limit, networks, classes, 1 << 62, None)
+    return FactoredNetworks(counted, grid, offsets, candidates, tolerance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -319,7 +319,7 @@ def collect(
 def _count_families(call: Learning, table: ScoreTable, rows: Structures) -> StoredFamilies | None:
     """Return the counts that prediction needs; None without data, or where they are not wanted or take too long."""
     data, left = call.source.data, call.run.seconds_left()
-    if data is None or not call.limits.keep_counts or not rows.is_listed:
+    if data is None or not call.limits.keep_counts:
         return None
     if call.run.reason == "interrupted":
         left = 0.0

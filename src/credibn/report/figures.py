@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from credibn._base.atomic import replacing
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
+from credibn.search import tolerance_of
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
     from matplotlib.axes import Axes
@@ -36,6 +37,8 @@ _THEME = {INK: "--ink", SOFT: "--soft", LINE: "--line", MARK: "--mark", ALERT: "
 """The colours of figures, and the custom properties of the page's style sheet that take their place there."""
 _MISSING = "above this line networks may be missing"
 _MOST_STEPS = 600
+_MOST_LEVELS = 150
+"""Points of a curve over the gaps of a set."""
 _MOST_NUMBERS = 12
 _MOST_LABELS = 100
 _LOG10 = math.log(10)
@@ -74,6 +77,44 @@ def gap_curve(result: CredibleSet) -> Figure:
     """
     figure = blank_figure(7.5, 3.8)
     _draw_curve(result, figure.subplots())
+    return figure
+
+
+def share_curve(result: CredibleSet) -> Figure:
+    """Return the figure of the share of the posterior that the networks within each Bayes factor hold.
+
+    It is the share of the posterior probability of all networks where that is known, otherwise of those in the set.
+
+    Examples
+    --------
+    >>> from credibn import learn
+    >>> figure = share_curve(learn(np.column_stack([np.arange(80) // 40] * 2)))
+    >>> figure.axes[0].get_ylabel()
+    'Share of the posterior of all networks'
+    """
+    figure = blank_figure(7.5, 3.8)
+    axes = figure.subplots()
+    style_axes(axes)
+    is_of_all = result.log_total_mass is not None
+    axes.set_xlabel("Bayes factor of the best network against the last")
+    axes.set_ylabel("Share of the posterior of all networks" if is_of_all else "Share of the weight of this set")
+    gaps = np.linspace(0.0, result.epsilon, _MOST_LEVELS)
+    total = result.log_mass if result.log_total_mass is None else result.log_total_mass
+    held = np.minimum(1.0, np.exp(result.structures.log_masses(gaps, tolerance_of(result.score_table)) - total))
+    right = max(result.epsilon, math.log(3)) * 1.04
+    axes.plot(gaps, held, color=MARK, linewidth=2, drawstyle="steps-post", zorder=3)
+    axes.plot(gaps[-1:], held[-1:], color=MARK, marker="o", markersize=5, zorder=3)
+    for level in (0.5, 0.95):
+        axes.axhline(level, color=LINE, linewidth=1, zorder=1)
+        axes.text(right, level, f"{level:.0%}", color=SOFT, ha="right", va="bottom", fontsize=9)
+    marks = [mark for mark in (1, *BAYES_FACTORS) if math.log(mark) <= right]
+    far = range(4, 1 + int(right / _LOG10), 1 + int(right / _LOG10 / 8))
+    axes.set_xticks(
+        [*map(math.log, marks), *(_LOG10 * power for power in far)],
+        [*map(str, marks), *(_power(power) for power in far)],
+    )
+    axes.set_xlim(0, right)
+    axes.set_ylim(0, 1.02)
     return figure
 
 
@@ -165,11 +206,10 @@ def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
     lines = []
     for factor in BAYES_FACTORS:
         gap = math.log(factor)
-        if gap <= result.epsilon * (1 + 1e-12) and len(result.structures):
-            is_all = math.isclose(gap, result.epsilon)  # the search has its own margin for rounding at the boundary
-            inside = np.count_nonzero(result.structures.scores >= result.optimal_score - gap)
-            found = result.structures.first(len(result.structures) if is_all else int(inside))
-            lines.append((f"{factor}", plural(found.n_networks, "network"), plural(found.n_classes, "class")))
+        if gap <= result.epsilon * (1 + 1e-12) and result.n_networks:
+            n_networks, n_classes = result.count_within(min(gap, result.epsilon))
+            in_classes = "" if n_classes is None else plural(n_classes, "class")
+            lines.append((f"{factor}", plural(n_networks, "network"), in_classes))
     return lines
 
 
@@ -218,8 +258,12 @@ def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.flo
     A class adds several networks: the first and the last of them have the same gap.
     """
     found = result.structures
-    if not len(found):
+    if not result.n_networks:
         return np.zeros(0), np.zeros(0)
+    if not found.is_listed:
+        levels = np.linspace(0.0, result.epsilon, _MOST_LEVELS)
+        counts = [math.log10(result.count_within(float(gap))[0]) for gap in levels]
+        return np.array([0.0, *counts]), np.array([0.0, *levels])
     last = np.logaddexp.accumulate(found.log_sizes) / _LOG10
     gaps = np.maximum(0.0, result.optimal_score - found.scores)
     if len(found) > _MOST_STEPS:
@@ -235,7 +279,7 @@ def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     n = len(result.names)
-    edges = result.averages().parent_sets.edges if len(result.structures) else np.zeros((n, n))
+    edges = result.averages().parent_sets.edges if result.n_networks else np.zeros((n, n))
     colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
     image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None

@@ -26,7 +26,7 @@ _STATES_SHOWN = 6
 
 def credible_set_html(found: CredibleSet) -> str:
     """Return what was found, in sentences, and the best classes."""
-    if not found.structures.is_listed:
+    if not found.n_networks or not found.are_classes_known:
         return _block(*(_paragraph(line) for line in found.summary().splitlines()))
     held = found.posterior_share
     header = ["score", "gap", "networks", "of the set", *([] if held is None else ["of all networks"])]
@@ -39,9 +39,9 @@ def credible_set_html(found: CredibleSet) -> str:
             *([] if held is None else [f"{100 * one.weight * held:.2f} %"]),
             _listed(one.graph.edges_as_text),
         ]
-        for one in found.classes()[:_CLASSES_SHOWN]
+        for one in found.best_classes(_CLASSES_SHOWN)
     ]
-    n_more = found.n_classes - len(rows)
+    n_more = found.n_classes - len(rows) if found.structures.are_classes_counted else 0
     return _block(
         *(_paragraph(line) for line in found.summary().splitlines()),
         _table([*header, "edges of the class"], rows, numbers=range(len(header))) if rows else "",
