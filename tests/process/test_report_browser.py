@@ -115,7 +115,7 @@ def test_the_slider_shows_and_hides_edges(show, name):
     def expected(percent):
         return sum(value >= percent / 100 - 1e-6 for value in joined)
 
-    assert n_edges(page) == expected(50)
+    assert n_edges(page) == expected(10)
     slider = page.get_by_label("Show edges with a probability of at least")
     slider.focus()
     page.keyboard.press("End")
@@ -287,7 +287,7 @@ def test_print(show, name):
     page.emulate_media(media="print")
     assert not page.is_visible("#threshold")
     assert not page.is_visible("#next-class")
-    assert page.inner_text("#threshold-printed") == "Edges with a probability of at least 50 % in the set."
+    assert page.inner_text("#threshold-printed") == "Edges with a probability of at least 10 % in the set."
     box = page.locator("#graph-view svg").last.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 700

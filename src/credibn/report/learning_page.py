@@ -17,7 +17,8 @@ from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
 from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
-from credibn.report.class_lines import ClassLine, best_classes, edges_text
+from credibn.report.class_lines import best_classes, edges_text
+from credibn.report.drawn_graphs import drawn_graphs
 from credibn.report.figures import figure_svg, gap_curve, networks_within
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
@@ -32,13 +33,10 @@ from credibn.report.wording import (
 )
 
 _PAIRS_SHOWN = 500
-_PAIRS_DRAWN = 400
-_LEAST_DRAWN = 0.01
-"""The least threshold of the slider: less probable edges are in the tables only."""
 _V_STRUCTURES_SHOWN = 100
 _PARENT_SETS_SHOWN = 4
 _NUMBERS_IN_CELLS = 12
-_SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
+_SCRIPTS = ("graph.js", "report.js")
 
 
 @explaining_shortage()
@@ -103,7 +101,7 @@ def write_learning_page(
         meaning=bayes_factor_sentences(result),
         certain=certain_sentences(result),
         is_complete=result.complete,
-        drawn=_drawn(result, pairs, classes),
+        drawn=drawn_graphs(result.names, pairs, classes),
         curve=curve,
         within=within,
         heat_map=_heat_map(result, pairs),
@@ -146,33 +144,6 @@ def _short(number: int) -> str:
     if len(digits) <= 12:
         return f"{number:,}"
     return f"{digits[0]}.{digits[1:3]}e+{len(digits) - 1}"
-
-
-def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> dict[str, object]:
-    """Return what the script draws, ready for JSON: nodes by position, probabilities as numbers and as text."""
-    listed = [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
-    return {
-        "names": result.names,
-        "pairs": [
-            {
-                "ends": [pair.first, pair.second],
-                "joined": round(pair.joined, 6),
-                "forward": round(pair.forward, 6),
-                "backward": round(pair.backward, 6),
-                "direction": pair.direction,
-                "words": {
-                    "joined": share(pair.joined),
-                    "forward": share(pair.forward),
-                    "backward": share(pair.backward),
-                    "over_all": None if pair.over_all is None else share(pair.over_all[0]),
-                },
-            }
-            for pair in listed
-        ],
-        "classes": [
-            {"words": line.words, "directed": line.directed, "undirected": line.undirected} for line in classes
-        ],
-    }
 
 
 def _curve(result: CredibleSet) -> Markup | None:

@@ -1,0 +1,95 @@
+"""The pictures that a credible set makes of itself; `credibn.report` draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from credibn.credible.weights import Prior
+
+if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Pictures:
+    """What `CredibleSet` inherits."""
+
+    def plot(self: Any) -> Figure:
+        """Return a matplotlib figure: the probabilities of edges, and how the score falls from network to network."""
+        from credibn.report.figures import overview
+
+        return overview(self)
+
+    def plot_graph(
+        self: Any,
+        threshold: float = 0.1,
+        prior: Prior = "networks",
+        *,
+        labels: bool = False,
+        highlight: Collection[str] = (),
+        layout: Any = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the graph of edge probabilities, with a legend, and return its matplotlib axes.
+
+        An arrow has a decided direction, by the rule of `threshold_graph`; a line has none. Solid lines are edges of at
+        least 95 % probability within the set, dashed ones of at least 50 %, dotted ones of less. A wider line is more
+        probable. A square at the tail of an arrow marks an edge that the constraints require.
+
+        Parameters
+        ----------
+        threshold : float
+            The least probability of an edge that is drawn.
+        prior : see `edge_probabilities`
+        labels : bool
+            Write the probability on each edge.
+        highlight : names of variables
+            Drawn with a thick border.
+        layout : Layout, optional
+            What `graph_layout` returned, of this set or of another one, so that variables stand in the same places in
+            several figures.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of the right size, which is ``plot_graph().figure``.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> axes = learn(sample_asia(), bayes_factor=20).plot_graph(labels=True)
+        >>> [text.get_text() for text in axes.get_legend().get_texts()]
+        ['direction decided', 'direction open', 'below 50%']
+        """
+        from credibn.report.drawing import drawing_of
+        from credibn.report.graph_axes import draw_on_axes
+
+        return draw_on_axes(drawing_of(self, threshold, prior, layout, highlight), ax, has_labels=labels)
+
+    def graph_svg(
+        self: Any,
+        threshold: float = 0.1,
+        prior: Prior = "networks",
+        *,
+        labels: bool = False,
+        highlight: Collection[str] = (),
+        layout: Any = None,
+    ) -> str:
+        """Return the picture of `plot_graph` as the text of an SVG file; the same set gives the same text.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> learn(sample_asia()).graph_svg()[:40]
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        """
+        from credibn.report.drawing import drawing_of
+        from credibn.report.graph_files import drawing_svg
+
+        return drawing_svg(drawing_of(self, threshold, prior, layout, highlight), has_labels=labels)
+
+    def graph_layout(self: Any, threshold: float = 0.1, prior: Prior = "networks") -> Any:
+        """Return where `plot_graph` puts variables and edges, as a `credibn.report.Layout` for other pictures."""
+        from credibn.report.drawing import drawing_of
+
+        return drawing_of(self, threshold, prior).layout
