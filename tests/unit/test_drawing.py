@@ -5,14 +5,15 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from credibn import learn
+from credibn import CPDAG, learn
 from credibn.errors import CredibnError
-from credibn.examples import sample_asia
-from credibn.report import plot_difference
+from credibn.examples import example_network, sample_asia
+from credibn.report import network_svg, plot_difference, plot_network
 from credibn.report.drawing import difference_drawing, drawing_of, drawing_of_edges, joined_pairs, stroke_of
 from credibn.report.figures import ALERT, MARK
 from credibn.report.graph_axes import draw_on_axes
@@ -213,3 +214,14 @@ def test_a_direction_that_one_result_decides_is_shown(asia):
     }
     assert frozenset(("smoke", "lung")) in turned
     draw_on_axes(drawing)
+
+
+def test_networks_classes_and_graphs_are_drawn_alike():
+    network = example_network("asia")
+    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "b")])
+    assert network_svg(network).count("<polygon") == 8
+    assert network_svg(graph).count("<polygon") == 1 + 1  # b -- c is undirected; the legend has an arrow
+    assert network_svg(CPDAG(("a", "b", "c"), (("a", "b"),), (("b", "c"),))) == network_svg(graph)
+    assert [text.get_text() for text in plot_network(network).texts] == list(network.names)
+    with pytest.raises(CredibnError, match="the network is a list"):
+        plot_network([("a", "b")])

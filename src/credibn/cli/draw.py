@@ -10,7 +10,7 @@ from credibn._base.text import printable
 from credibn.cli.files import check_destination, note_incomplete, open_result, write_text
 from credibn.cli.options import AsJsonOption, PriorOption, ResultArgument, output
 from credibn.errors import OptionError
-from credibn.report.figures import write_figure
+from credibn.report.figures import figure_of, write_figure
 
 _ENDINGS = (".svg", ".pdf", ".png")
 
@@ -55,9 +55,7 @@ def draw(
         write_text(found.graph_svg(threshold, prior, labels=labels, highlight=named, layout=places), out)
     else:
         axes = found.plot_graph(threshold, prior, labels=labels, highlight=named, layout=places)
-        figure = axes.get_figure(root=True)
-        assert figure is not None
-        write_figure(figure, out)
+        write_figure(figure_of(axes), out)
     if as_json:
         facts = {"n_variables": len(found.names), "threshold": threshold, "complete": found.complete}
         typer.echo(json.dumps({**facts, "out": str(out)}))

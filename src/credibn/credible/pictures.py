@@ -93,3 +93,34 @@ class Pictures:
         from credibn.report.drawing import drawing_of
 
         return drawing_of(self, threshold, prior).layout
+
+    def plot_gaps(self: Any, *, ax: Axes | None = None) -> Axes:
+        """Draw how fast scores fall, the gap to the best score against the number of networks; return the axes.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> learn(sample_asia()).plot_gaps().get_ylabel()
+        'Gap to the best score (nats)'
+        """
+        from credibn.report.figures import plot_gaps
+
+        return plot_gaps(self, ax)
+
+    def plot_share(self: Any, *, ax: Axes | None = None) -> Axes:
+        """Draw which share of the posterior of all networks those within each Bayes factor hold; return the axes.
+
+        A curve that is still steep at its right end says that a larger Bayes factor finds much more. Where the share
+        of the set is unknown, the curve is that of the set alone, and the axis says so.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> learn(sample_asia()).plot_share().get_ylabel()
+        'Share of the posterior of all networks'
+        """
+        from credibn.report.figures import plot_share
+
+        return plot_share(self, ax)

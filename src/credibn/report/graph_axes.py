@@ -8,7 +8,7 @@ from credibn.report.drawing import Drawing, DrawnEdge, Stroke
 from credibn.report.figures import INK, SOFT
 from credibn.report.graph_files import label_places
 from credibn.report.layout import shortened
-from credibn.report.routes import Point, Route, arcs, arrowhead
+from credibn.report.routes import Point, Route, arcs, arrowhead, towards
 
 if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for a figure wait for it
     from matplotlib.axes import Axes
@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for 
 _UNITS_PER_INCH = 96.0
 _MOST_INCHES = 11.0
 _POINTS_PER_INCH = 72.0
+_LEGEND_INCHES = 4.6
+"""As wide as a figure must be for two columns of the legend."""
 
 
 def draw_on_axes(drawing: Drawing, axes: Axes | None = None, *, has_labels: bool = False) -> Axes:
@@ -24,7 +26,7 @@ def draw_on_axes(drawing: Drawing, axes: Axes | None = None, *, has_labels: bool
     if axes is None:
         scale = min(1.0, _MOST_INCHES * _UNITS_PER_INCH / max(layout.width, layout.height))
         width, height = layout.width * scale / _UNITS_PER_INCH, layout.height * scale / _UNITS_PER_INCH
-        axes = _new_axes(max(width, 3.6), height, bool(drawing.legend))
+        axes = _new_axes(max(width, _LEGEND_INCHES), height, len(drawing.legend))
     axes.set_xlim(0, layout.width)
     axes.set_ylim(layout.height, 0)
     axes.set_aspect("equal")
@@ -41,10 +43,10 @@ def draw_on_axes(drawing: Drawing, axes: Axes | None = None, *, has_labels: bool
     return axes
 
 
-def _new_axes(width: float, height: float, has_legend: bool) -> Axes:
+def _new_axes(width: float, height: float, n_in_legend: int) -> Axes:
     from matplotlib.figure import Figure
 
-    below = 0.62 if has_legend else 0.0
+    below = 0.25 + 0.185 * -(-n_in_legend // 2) if n_in_legend else 0.0
     figure = Figure(figsize=(width, height + below))
     return figure.add_axes((0.0, below / (height + below), 1.0, height / (height + below)))
 
@@ -71,7 +73,7 @@ def _draw_edge(axes: Axes, edge: DrawnEdge, route: Route, unit: float) -> None:
     if head is not None:
         axes.add_patch(Polygon(head, closed=True, color=edge.stroke.colour, linewidth=0, zorder=2))
     if edge.is_required:
-        x, y = route[0]
+        x, y = towards(route[0], route[1], 8.0)
         axes.add_patch(Rectangle((x - 4, y - 4), 8, 8, color=edge.stroke.colour, linewidth=0, zorder=4))
 
 

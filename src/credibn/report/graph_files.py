@@ -10,7 +10,7 @@ from html import escape
 from credibn.report.drawing import Drawing, DrawnEdge, Stroke
 from credibn.report.figures import INK, SOFT
 from credibn.report.layout import shortened
-from credibn.report.routes import Point, Route, arcs, arrowhead, curve_points
+from credibn.report.routes import Point, Route, arcs, arrowhead, curve_points, towards
 
 _FONT = 'font-family="Helvetica, Arial, DejaVu Sans, sans-serif"'
 _LEGEND_LINE = 24.0
@@ -57,7 +57,7 @@ def _edge(edge: DrawnEdge, route: Route) -> list[str]:
     if head is not None:
         lines.append(f'<polygon points="{" ".join(map(_spot, head))}" fill="{edge.stroke.colour}"/>')
     if edge.is_required:
-        x, y = route[0]
+        x, y = towards(route[0], route[1], 8.0)
         lines.append(f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{edge.stroke.colour}"/>')
     return [*lines, "</g>"]
 

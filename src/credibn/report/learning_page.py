@@ -19,11 +19,12 @@ from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
 from credibn.report.class_lines import best_classes, edges_text
 from credibn.report.drawn_graphs import drawn_graphs
-from credibn.report.figures import figure_svg, gap_curve, networks_within
+from credibn.report.figures import figure_of, figure_svg, gap_curve, networks_within, plot_share
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
+from credibn.report.undecided import undecided_parts
 from credibn.report.wording import (
     bayes_factor_sentences,
     certain_sentences,
@@ -33,9 +34,22 @@ from credibn.report.wording import (
 )
 
 _PAIRS_SHOWN = 500
+_MANY_VARIABLES = 30
+"""From here on the graph has a box to find a variable in."""
 _V_STRUCTURES_SHOWN = 100
 _PARENT_SETS_SHOWN = 4
 _NUMBERS_IN_CELLS = 12
+_ASKED = (
+    "Table",
+    "Columns",
+    "Rows",
+    "Dropped for missing values",
+    "Note on the table",
+    "Score",
+    "Epsilon",
+    "Constraints",
+    "Prior",
+)
 _SCRIPTS = ("graph.js", "report.js")
 
 
@@ -98,15 +112,20 @@ def write_learning_page(
         shortened=None if among is None else shortened_sentences(result, averaged),
         agreement=("" if among is None else f"Among {among}: ") + agreement_sentence(averaged, pairs),
         tiles=_tiles(result, pairs, among or "every network"),
+        asked=_asked(result, data),
+        undecided=undecided_parts(result.names, pairs),
+        share_statement=result.share_statement,
         meaning=bayes_factor_sentences(result),
         certain=certain_sentences(result),
         is_complete=result.complete,
         drawn=drawn_graphs(result.names, pairs, classes),
         curve=curve,
+        share_curve=_share_curve(result),
         within=within,
         heat_map=_heat_map(result, pairs),
         pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
         omitted=_omitted(result, len(pairs), among or "the networks"),
+        has_many_variables=len(result.names) >= _MANY_VARIABLES,
         n_classes=result.n_classes,
         classes=classes,
         best_edges=edges_text(result.classes()[0].graph) if classes else "",
@@ -122,6 +141,11 @@ def write_learning_page(
         call_promise=promise_of_call(result),
         version=str(result.provenance.get("version", "unknown")),
     )
+
+
+def _asked(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
+    """Return the settings that say what was asked of which data."""
+    return [(name, value) for name, value in facts(result, data) if name in _ASKED]
 
 
 def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str, str]]:
@@ -151,6 +175,13 @@ def _curve(result: CredibleSet) -> Markup | None:
         return None
     label = f"The gap to the best score for {plural(result.n_networks, 'network')}, the best first"
     return Markup(figure_svg(gap_curve, result, "curve", label))
+
+
+def _share_curve(result: CredibleSet) -> Markup | None:
+    if result.posterior_share is None or not len(result.structures):
+        return None
+    label = f"The share of the posterior by Bayes factor, up to {share(result.posterior_share)}"
+    return Markup(figure_svg(lambda shown: figure_of(plot_share(shown)), result, "share", label))
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,70 @@ function smooth(points) {
   return path;
 }
 
-// The arrowhead of a line of this width: as in the files that Python writes.
-function arrowhead(tip, before, width) {
-  const length = 8 + 1.7 * width, half = 3.2 + 0.8 * width;
-  const base = towards(tip, before, length);
+// Puts an arrowhead at the end of a way, as in the files that Python writes: returns its path, and shortens the way.
+function headOf(points, width) {
+  const length = 8 + 1.7 * width, half = 3.2 + 0.8 * width, tip = points[points.length - 1];
+  const distance = (point) => Math.hypot(point.x - tip.x, point.y - tip.y);
+  while (points.length > 2 && distance(points[points.length - 2]) < length) points.splice(-2, 1);
+  const before = points[points.length - 2], base = towards(tip, before, length);
   const across = { x: ((base.y - tip.y) * half) / length, y: ((tip.x - base.x) * half) / length };
   const corner = (sign) => spot({ x: base.x + sign * across.x, y: base.y + sign * across.y });
-  return { base: towards(tip, before, length - 1), path: `M${spot(tip)}L${corner(1)}L${corner(-1)}Z` };
+  points[points.length - 1] = towards(tip, before, length - 1);
+  return `M${spot(tip)}L${corner(1)}L${corner(-1)}Z`;
+}
+
+// What a file needs in place of the page's style sheet: the light colours.
+const FILE_LOOKS = {
+  ".line": { fill: "none" }, ".settled.line": { stroke: "#0a6aa6" }, ".open.line": { stroke: "#b84a00" },
+  ".settled.head": { fill: "#0a6aa6" }, ".open.head": { fill: "#b84a00" },
+  ".node rect": { fill: "#ffffff", stroke: "#57606a", "stroke-width": "1.2" },
+  ".node text": { fill: "#1b1f24", "font-size": "14", "text-anchor": "middle", "dominant-baseline": "central",
+    "font-family": "Helvetica, Arial, DejaVu Sans, sans-serif" },
+};
+
+// The text of an SVG file with what a drawing shows now.
+function svgFile(svg) {
+  const copy = svg.cloneNode(true);
+  copy.removeAttribute("style");
+  for (const gone of copy.querySelectorAll(".hit, .halo, [hidden]")) gone.remove();
+  for (const [selector, attributes] of Object.entries(FILE_LOOKS)) {
+    for (const part of copy.querySelectorAll(selector)) {
+      for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+    }
+  }
+  const { x, y, width, height } = svg.viewBox.baseVal;
+  const paper = svgElement("rect", { x, y, width, height, fill: "#ffffff" });
+  copy.prepend(paper);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function save(url, name) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+function saveSvg(svg, name) {
+  const url = URL.createObjectURL(new Blob([svgFile(svg)], { type: "image/svg+xml" }));
+  save(url, `${name}.svg`);
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+// The same picture in dots, three for each unit, for where no SVG is taken.
+function savePng(svg, name) {
+  const picture = new Image(), { width, height } = svg.viewBox.baseVal;
+  const scale = Math.min(3, 8000 / Math.max(width, height));
+  picture.addEventListener("load", () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.round(scale * width);
+    canvas.height = Math.round(scale * height);
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    save(canvas.toDataURL("image/png"), `${name}.png`);
+  });
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgFile(svg))}`;
 }
 
 // A drawing inside a viewer: `show(edges)` draws them; hover, tap, focus and arrow keys tell their words.
@@ -71,6 +128,11 @@ class GraphView {
     this.edges = [];
     this.svg.addEventListener("keydown", (event) => this.moveFocus(event));
     this.svg.addEventListener("pointerleave", () => this.choose(null));
+    for (const button of viewer.querySelectorAll("[data-save]")) {
+      const saveAs = button.dataset.save === "svg" ? saveSvg : savePng;
+      button.addEventListener("click", () => saveAs(this.svg, "graph"));
+    }
+    this.view = { x: 0, y: 0, width: layout.width, height: layout.height };
     for (const button of viewer.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", () => this.zoom(button.dataset.zoom));
     }
@@ -78,13 +140,58 @@ class GraphView {
   }
 
   zoom(how) {
-    const across = (this.canvas.clientWidth - 2) / this.layout.width;
-    const down = (0.85 * window.innerHeight - 2) / this.layout.height; // as high as the style sheet lets a canvas be
+    const { width, height } = this.view;
+    const across = (this.canvas.clientWidth - 2) / width;
+    const down = (0.85 * window.innerHeight - 2) / height; // as high as the style sheet lets a canvas be
     if (how === "start") this.scale = Math.max(SMALLEST_SCALE, Math.min(1.15, across));
     else if (how === "fit") this.scale = Math.min(1.15, across, down);
     else this.scale = Math.max(0.2, Math.min(3, this.scale * (how === "in" ? 1.25 : 0.8)));
-    this.svg.style.width = `${(this.layout.width * this.scale).toFixed(0)}px`;
-    this.svg.style.height = `${(this.layout.height * this.scale).toFixed(0)}px`;
+    this.svg.style.width = `${(width * this.scale).toFixed(0)}px`;
+    this.svg.style.height = `${(height * this.scale).toFixed(0)}px`;
+  }
+
+  // Shows these nodes and the edges between them alone, as large as the names need; null shows all.
+  restrict(nodes) {
+    this.shownNodes = nodes;
+    this.nodes.forEach((group, at) => group.toggleAttribute("hidden", Boolean(nodes && !nodes.has(at))));
+    this.hideEdges();
+    const { width, height } = this.layout;
+    this.view = { x: 0, y: 0, width, height };
+    if (nodes) {
+      const boxes = this.layout.nodes.filter((_, at) => nodes.has(at));
+      const points = this.edges.filter((edge) => !edge.group.hasAttribute("hidden"))
+        .flatMap(({ ends }) => wayOf(this.layout, ends));
+      const lows = (of, half) => Math.min(...boxes.map((box) => box[of] - box[half] / 2), ...points.map((p) => p[of]));
+      const highs = (of, half) => Math.max(...boxes.map((box) => box[of] + box[half] / 2), ...points.map((p) => p[of]));
+      const x = lows("x", "width") - 14, y = lows("y", "height") - 14;
+      this.view = { x, y, width: highs("x", "width") + 14 - x, height: highs("y", "height") + 14 - y };
+    }
+    const view = this.view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
+    this.zoom("start");
+  }
+
+  hideEdges() {
+    const nodes = this.shownNodes;
+    for (const { ends, group } of this.edges) group.toggleAttribute("hidden", Boolean(nodes && !ends.every((end) => nodes.has(end))));
+  }
+
+  // The nodes within some steps of one, along the edges that are drawn.
+  near(node, steps) {
+    let reached = new Set([node]);
+    for (let step = 0; step < steps; step++) {
+      const touched = this.edges.filter(({ ends }) => ends.some((end) => reached.has(end)));
+      reached = new Set([...reached, ...touched.flatMap(({ ends }) => ends)]);
+    }
+    return reached;
+  }
+
+  // Brings a node into the middle of the canvas, and marks it.
+  centre(node) {
+    const { x, y } = this.layout.nodes[node];
+    this.canvas.scrollTo((x - this.view.x) * this.scale - this.canvas.clientWidth / 2,
+      (y - this.view.y) * this.scale - this.canvas.clientHeight / 2);
+    this.choose({ node });
   }
 
   drawNode(node, at) {
@@ -106,17 +213,16 @@ class GraphView {
         edge.group.addEventListener(event, () => this.choose({ edge }));
       }
     });
+    if (this.shownNodes) this.hideEdges();
   }
 
   drawEdge(edge) {
-    const points = wayOf(this.layout, edge.ends);
+    const points = wayOf(this.layout, edge.ends), heads = [];
     const group = svgElement("g", { class: "edge", role: "img", "aria-label": edge.words }, this.edgeLayer);
-    const last = points.length - 1, heads = [];
-    for (const [hasHead, tip, before] of [[edge.heads[0], 0, 1], [edge.heads[1], last, last - 1]]) {
-      if (!hasHead) continue;
-      const head = arrowhead(points[tip], points[before], Number(edge.width));
-      points[tip] = head.base;
-      heads.push(head.path);
+    if (edge.heads[1]) heads.push(headOf(points, edge.width));
+    if (edge.heads[0]) {
+      points.reverse();
+      heads.push(headOf(points, edge.width));
     }
     const path = smooth(points);
     svgElement("path", { class: "halo", d: path }, group);

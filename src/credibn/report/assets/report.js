@@ -25,18 +25,36 @@ function probableEdge(pair, names) {
 }
 
 function startGraph(drawn) {
-  const viewer = byId("graph-view"), slider = byId("threshold");
+  const viewer = byId("graph-view"), slider = byId("threshold"), onlyOpen = byId("only-open");
   const view = new GraphView(viewer, drawn.names, drawn.layout);
   const edges = drawn.pairs.map((pair) => probableEdge(pair, drawn.names));
+  const isSure = (edge) => !edge.dashes && edge.classes === "settled";
   const update = () => {
-    const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6);
+    const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6 && !(onlyOpen?.checked && isSure(edge)));
     byId("threshold-shown").textContent = `${slider.value} %`;
     byId("n-drawn").textContent = `${shown.length} of ${edges.length} shown`;
     byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} % in the set.`;
     view.show(shown);
   };
   slider.addEventListener("input", update);
+  onlyOpen?.addEventListener("change", update);
   update();
+  if (byId("find")) startFinding(view, drawn.names);
+}
+
+// The box to find a variable in: it is brought into view, alone with its neighbourhood where that is asked for.
+function startFinding(view, names) {
+  const box = byId("find"), steps = byId("steps");
+  const find = () => {
+    const node = names.indexOf(box.value);
+    const isFound = node >= 0;
+    byId("find-told").textContent = box.value && !isFound ? "No variable has this name." : "";
+    view.restrict(isFound && steps.value ? view.near(node, Number(steps.value)) : null);
+    if (isFound) view.centre(node);
+    else view.choose(null);
+  };
+  for (const event of ["input", "change"]) box.addEventListener(event, find);
+  steps.addEventListener("change", find);
 }
 
 function classEdges(found, best, names) {
@@ -145,8 +163,4 @@ function startSorting(table) {
   }
   if (byId("heat-map")) startHeatMap(byId("heat-map"));
   for (const table of document.querySelectorAll("table.sortable")) startSorting(table);
-  // What is folded on the screen is there on paper.
-  window.addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll("details")) folded.open = true;
-  });
 })();
