@@ -204,6 +204,36 @@ def test_an_incomplete_result_says_so(folder, tmp_path):
     assert json.loads(succeed("edges", tmp_path, "--json"))["complete"] is False
 
 
+# Pictures.
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<svg xmlns"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")])
+def test_draw_writes_each_format_and_the_same_bytes_again(folder, tmp_path, ending, start):
+    path = tmp_path / f"graph.{ending}"
+    assert succeed("draw", folder / "result", "-o", path, "--labels").endswith(f"written to {path}\n")
+    first = path.read_bytes()
+    assert first.startswith(start)
+    succeed("draw", folder / "result", "-o", path, "--labels")
+    assert path.read_bytes() == first
+
+
+def test_draw_draws_what_python_draws(folder, found, tmp_path):
+    options = ("--threshold", "0.3", "--highlight", "lung", "--highlight", "smoke", "--layout", folder / "result")
+    facts = json.loads(succeed("draw", folder / "result", "-o", tmp_path / "graph.svg", *options, "--json"))
+    assert facts == {"n_variables": 8, "threshold": 0.3, "complete": True, "out": str(tmp_path / "graph.svg")}
+    drawn = found.graph_svg(0.3, highlight=["lung", "smoke"], layout=found.graph_layout(0.3))
+    assert (tmp_path / "graph.svg").read_text() == drawn + "\n"
+
+
+def test_draw_refuses_what_it_cannot_draw(folder, tmp_path):
+    assert (
+        "a graph is drawn to .svg, .pdf, .png files" in run("draw", folder / "result", "-o", tmp_path / "g.gif").stderr
+    )
+    wrong = run("draw", folder / "result", "-o", tmp_path / "g.svg", "--highlight", "lang")
+    assert (wrong.exit_code, "'lang'" in wrong.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
 # The page.
 
 
