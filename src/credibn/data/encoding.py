@@ -15,12 +15,14 @@ from credibn.data.column_kinds import IN_BINS, Content
 from credibn.data.column_notes import missing_marks
 from credibn.data.dataset import Dataset
 from credibn.data.discretising import BinRule, bin_edges, bin_labels
+from credibn.data.interventions import Interventions, parse_targets
 from credibn.data.options import ColumnOptions
 from credibn.data.reading_record import ColumnKind, Reading
 from credibn.data.reduction import TABLE
 from credibn.data.sources import Source
 from credibn.data.states import CodedColumn, check_number_of_states, code_declared, code_observed, code_sql
 from credibn.errors import DataError, Option
+from credibn.options import MAX_STATES
 
 
 def encode_column(
@@ -48,6 +50,14 @@ def encode_column(
         return code_observed(connection, name, column, options.max_states, keeps_missing, fix), None
     check_number_of_states(name, len(declared), declared[:3], options.max_states, None)
     return code_sql(name, column, declared, keeps_missing), None
+
+
+def code_targets(connection: Connection, source: Source, position: int) -> CodedColumn:
+    """Return the column that says what was set in each row; an empty field is a state."""
+    name, declared = source.names[position], source.declared[position]
+    if declared is not None:
+        return code_sql(name, f"c{position}", declared, keeps_missing=True)
+    return code_observed(connection, name, f"c{position}", MAX_STATES - 1, True, None)
 
 
 def _as_numbers(name: str, content: Content, options: ColumnOptions) -> Option | None:
@@ -141,24 +151,53 @@ def _check_finite(connection: Connection, name: str, column: str) -> None:
 
 
 def fetch_dataset(
-    connection: Connection, names: Sequence[str], columns: Sequence[CodedColumn], reading: Reading
+    connection: Connection,
+    names: Sequence[str],
+    columns: Sequence[CodedColumn],
+    reading: Reading,
+    targets: tuple[str, CodedColumn] | None = None,
 ) -> Dataset:
-    """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted."""
-    selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(columns))
+    """Return the Dataset of the encoded columns: rows that became equal are merged, then sorted.
+
+    `targets` is the name and the content of the column that says what was set in each row.
+    """
+    coded = [*columns, *([] if targets is None else [targets[1]])]
+    selected = ", ".join(f"{column.sql} AS v{i}" for i, column in enumerate(coded))
     arrays = _fetch_arrays(
         connection,
         f"SELECT {selected}, CAST(sum(n) AS BIGINT) AS weight FROM {TABLE} GROUP BY ALL ORDER BY ALL",
     )
+    values, weights = [arrays[f"v{i}"] for i in range(len(columns))], arrays["weight"]
+    interventions = None
+    if targets is not None:
+        named = parse_targets(targets[1].states or (), names, targets[0])
+        values, weights, interventions = _grouped(values, weights, arrays[f"v{len(columns)}"], named)
     return Dataset(
         names=tuple(names),
-        columns=tuple(arrays[f"v{i}"] for i in range(len(columns))),
+        columns=tuple(values),
         states=tuple(column.states for column in columns),
-        weights=arrays["weight"],
+        weights=weights,
         cuts={
             name: column.bin_edges for name, column in zip(names, columns, strict=True) if column.bin_edges is not None
         },
         reading=reading,
+        interventions=interventions,
     )
+
+
+def _grouped(
+    columns: list[NDArray[Any]], weights: NDArray[np.int64], labels: NDArray[Any], named: list[tuple[int, ...]]
+) -> tuple[list[NDArray[Any]], NDArray[np.int64], Interventions]:
+    """Merge the rows whose labels name the same targets; only sets of targets that occur are left."""
+    targets = sorted({named[label] for label in np.unique(labels).tolist()}, key=lambda one: (len(one), one))
+    groups = np.array([targets.index(one) if one in targets else 0 for one in named], dtype=np.int64)[labels]
+    order = np.lexsort((groups, *reversed(columns)))
+    columns, weights, groups = [column[order] for column in columns], weights[order], groups[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = np.any([column[1:] != column[:-1] for column in (*columns, groups)], axis=0)
+    first = np.flatnonzero(is_new)
+    merged = np.add.reduceat(weights, first)
+    return [column[first] for column in columns], merged, Interventions(tuple(targets), groups[first])
 
 
 def _fetch_arrays(connection: Connection, query: str) -> dict[str, NDArray[Any]]:

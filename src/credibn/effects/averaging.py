@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.data import Dataset
-from credibn.effects.adjusting import Adjustment, EffectPosterior
+from credibn.effects.adjusting import Adjustment, Drawn, EffectPosterior
 from credibn.effects.effect import Effect, Effects, Mixture
 from credibn.errors import OptionError
-from credibn.models.averaging_networks import default_sample_size, training_data, training_table
+from credibn.models.averaging_networks import default_sample_size
 from credibn.posterior.parent_sets import CauseProbabilities, pair_frame
 from credibn.scores.constraints import position_of
 from credibn.scores.table import parent_positions
-
-__all__ = ["all_effects", "effect_of", "priors_of", "training_data", "training_table"]
 
 
 def effect_of(
@@ -95,26 +93,21 @@ def effect_of(
         ratio=None if target is None else _ratio(weights, ratios, nil, tail),
         do=_do_frame(adjustment, sets, weights, nil, y, data),
         parts=_parts(mixture),
-        n_draws=0 if all(not hasattr(effect, "draws") for effect in effects) else n_draws,
+        n_draws=n_draws if any(isinstance(effect, Drawn) for effect in effects) else 0,
     )
 
 
 def _change(data: Dataset, x: int, change: tuple[object, object] | None) -> tuple[int, int] | None:
     """Return the positions of the two states of a categorical cause; the first and the last unless they are given."""
     labels = data.states[x]
-    if labels is None:
-        column = data.columns[x]
-        if column.min() == column.max():
-            raise OptionError(
-                f"{data.names[x]!r} is constant, so the table says nothing of its effects; give another cause"
-            )
-        if change is not None:
-            raise OptionError.refusing("change", change, f"{data.names[x]!r} is a number, which rises by one unit")
-        return None
-    if len(labels) < 2:
+    if data.names[x] in data.constant_columns:
         raise OptionError(
             f"{data.names[x]!r} is constant, so the table says nothing of its effects; give another cause"
         )
+    if labels is None:
+        if change is not None:
+            raise OptionError.refusing("change", change, f"{data.names[x]!r} is a number, which rises by one unit")
+        return None
     if change is None:
         return 0, len(labels) - 1
     if not isinstance(change, tuple | list) or len(change) != 2:
