@@ -178,6 +178,12 @@ class ReadOptions(_Group):
             object.__setattr__(self, "columns", _checked_kinds(self.columns))
         elif self.columns is not None:
             check_choice("columns", self.columns, get_args(Columns))
+        if self.missing == "impute":
+            raise OptionError(
+                "{} completes a table several times, so it has a function of its own: call impute_and_learn in Python, "
+                "'credibn impute' in the shell",
+                Option("missing", "impute"),
+            )
         check_choice("missing", self.missing, get_args(Missing))
         _check_text_options(self)
         is_count = isinstance(self.max_states, int) and not isinstance(self.max_states, bool)

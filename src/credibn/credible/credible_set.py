@@ -565,20 +565,17 @@ class CredibleSet:
         >>> learn(table).effects(table, cause="smoke", outcome="bronc")
         Effect(change of P(bronc = yes) when smoke is set to yes instead of no: +0.1998 [+0, +0.3458], no effect 31.4%)
         """
-        from credibn.effects.averaging import all_effects, effect_of, priors_of
-        from credibn.models.averaging_networks import training_table
+        from credibn.effects.averaging import Query, all_effects, check_pair, effect_of, table_and_priors
 
-        if (cause is None) is not (outcome is None):
-            raise OptionError(
-                "{} is missing; give cause and outcome, or neither for all pairs",
-                Option("outcome" if outcome is None else "cause"),
-            )
-        table = training_table(self, data, allow_other_data, read_options)
-        priors = priors_of(self.score_table.provenance, equivalent_sample_size, pseudo_rows)
+        check_pair(cause, outcome)
+        table, priors = table_and_priors(
+            self, data, allow_other_data, read_options, equivalent_sample_size, pseudo_rows
+        )
         causes = self.averages(prior).causes
         if cause is None or outcome is None:
             return all_effects(causes, table, priors)
-        return effect_of(lambda _: causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
+        query = Query(cause, outcome, change, state, level, priors, n_draws, seed)
+        return effect_of([(lambda _: causes, table)], query)
 
     def sample_networks(
         self, n_samples: int, *, weighted: bool = True, prior: Prior = "networks", seed: int = 0

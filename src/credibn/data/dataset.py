@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -152,6 +152,30 @@ class Dataset:
             digest.update(repr(self.interventions.targets).encode())
             digest.update(self.interventions.groups.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    @classmethod
+    def of_rows(
+        cls,
+        names: tuple[str, ...],
+        columns: Sequence[NDArray[Any]],
+        states: tuple[tuple[object, ...] | None, ...],
+        weights: NDArray[np.int64],
+        cuts: Mapping[str, tuple[float, ...]],
+        reading: Reading | None = None,
+        targets: tuple[tuple[tuple[int, ...], ...], NDArray[np.int64]] | None = None,
+    ) -> Dataset:
+        """Return the Dataset of rows in any order, some of them equal; `targets` are those of `Interventions`."""
+        keys = [*columns, *(() if targets is None else (targets[1],))]
+        order = np.lexsort(tuple(reversed(keys)))
+        is_new = np.zeros(len(order), dtype=bool)
+        is_new[:1] = True
+        for key in keys:
+            is_new[1:] |= key[order[1:]] != key[order[:-1]]
+        first = np.flatnonzero(is_new)
+        kept = order[first]
+        interventions = None if targets is None else Interventions(targets[0], targets[1][kept])
+        merged = np.add.reduceat(weights[order], first)
+        return cls(names, tuple(column[kept] for column in columns), states, merged, cuts, reading, interventions)
 
     def rows_where(self, keep: NDArray[np.bool_]) -> tuple[Dataset, NDArray[np.intp]]:
         """Return some of the rows, without what was set in them, and where each row was.

@@ -16,7 +16,8 @@ from typing import Any
 from credibn.data.column_kinds import decide_kinds, find_strays, look_at_columns, strays_in
 from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed, missing_marks
 from credibn.data.dataset import Dataset
-from credibn.data.encoding import code_targets, encode_column, fetch_dataset
+from credibn.data.encoding import code_targets, encode_column, fetch_dataset, fetch_gapped
+from credibn.data.gaps import GappedTable
 from credibn.data.interventions import with_target_column
 from credibn.data.number_forms import Rewritten, given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
@@ -142,12 +143,28 @@ def read_table(
     if isinstance(data, Dataset):
         return _unchanged(data, given)
     dataset, notes = _read(data, given, takes, deadline)
+    assert isinstance(dataset, Dataset)
     for note in notes:
         warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
     return dataset
 
 
-def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) -> tuple[Dataset, list[Note]]:
+def read_gapped(data: object, given: ReadOptions, takes: str = "mixed", stacklevel: int = 2) -> GappedTable:
+    """Read a table and keep its gaps; of the options, `missing` has no say."""
+    if isinstance(data, Dataset):
+        raise OptionError("a Dataset has no gaps; give the table that it was read from")
+    if given.interventions is not None:
+        raise OptionError("{} cannot be combined with gaps to fill in: leave it out", Option("interventions"))
+    table, notes = _read(data, given, takes, None, as_gaps=True)
+    for note in notes:
+        warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
+    assert isinstance(table, GappedTable)
+    return table
+
+
+def _read(
+    data: object, given: ReadOptions, takes: str, deadline: float | None, as_gaps: bool = False
+) -> tuple[Dataset | GappedTable, list[Note]]:
     described, original = describe_source(data), given
     if given.interventions is not None and not isinstance(given.interventions, str):
         data, of_targets = with_target_column(data, given.interventions)
@@ -172,7 +189,7 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             raise DataError("no column has a value: give at least one that has")
         missing, n_dropped = missing.without(empty), 0
         notes: list[Note | None] = [*source.notes, empty_note([names[i] for i in empty])]
-        if missing.counts and options.missing == "drop":
+        if missing.counts and options.missing == "drop" and not as_gaps:
             n_dropped = drop_rows(connection, names, missing, len(variables))
             said_of = f"({missing.listed(names)})"
             notes.append(f"dropped {n_dropped:,} of {missing.n_rows:,} rows with missing values {said_of}")
@@ -190,7 +207,7 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             found = separators(rewritten.values())
             notes += number_notes({names[i]: how for i, how in rewritten.items()})
         kinds = decide_kinds(names, contents, options, units)
-        if missing.counts and options.missing == "error":
+        if missing.counts and options.missing == "error" and not as_gaps:
             strays = strays_in(contents)
             has_numbers = bool(strays) or any(kinds[i].kind == "numeric" for i in missing.counts)
             how = missing_marks(options) if strays else Option("missing", "drop")
@@ -204,7 +221,8 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
                 i,
                 kinds[i],
                 contents[i],
-                keeps_missing=options.missing == "state" and i in missing.counts,
+                keeps_missing=(options.missing == "state" or as_gaps) and i in missing.counts,
+                as_gaps=as_gaps,
             )
             coded.append(column)
             notes.append(note)
@@ -228,6 +246,8 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             tuple(kinds[i] if i in kinds else left_out(name, options) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
+        if as_gaps:
+            return fetch_gapped(connection, [names[i] for i in variables], coded, reading), said
         targets = None if experiment is None else (names[experiment], code_targets(connection, source, experiment))
         return fetch_dataset(connection, [names[i] for i in variables], coded, reading, targets), said
 

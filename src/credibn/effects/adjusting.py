@@ -117,6 +117,11 @@ class Adjustment:
         self._column = lru_cache(None)(self._standardise)
         self._unit = lru_cache(None)(self._find_unit)
 
+    @property
+    def n_states(self) -> int | None:
+        """The number of states of the cause; None where it is a number."""
+        return None if self._is_numeric[self.cause] else int(self._data.arities[self.cause])
+
     def refusal(self, parents: tuple[int, ...], outcome: int) -> str | None:
         """Return why the effect has no closed form; None where it has one."""
         names, cause = self._data.names, self._data.names[self.cause]

@@ -172,12 +172,13 @@ class Posterior:
 
         It takes as long as the sum over all networks did.
         """
-        from credibn.effects.averaging import effect_of, priors_of
-        from credibn.models.averaging_networks import training_data
+        from credibn.effects.averaging import Query, effect_of, table_and_priors
 
-        table = training_data(self.names, self.provenance, None, data, allow_other_data, read_options)
-        priors = priors_of(self.provenance, equivalent_sample_size, pseudo_rows)
-        return effect_of(self.causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
+        table, priors = table_and_priors(
+            self, data, allow_other_data, read_options, equivalent_sample_size, pseudo_rows
+        )
+        query = Query(cause, outcome, change, state, level, priors, n_draws, seed)
+        return effect_of([(self.causes, table)], query)
 
     def _rounded(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.round(probabilities, self.n_decimals)
