@@ -161,7 +161,7 @@ class Deepening {
           }
           ++n_steps_;
           frontier_.decide(t, relation, candidates_.parents[c], after);
-          Frontier<W>::to_key(frontier_.changed(t), after, key);
+          Frontier<W>::to_key(frontier_.open(t), after, key);
           const std::uint32_t to = next_table.find_or_add(key.data(), key.size());
           const Cost cost = candidates_.costs[c];
           if (before + cost + next_table.bound(to) > limit_) {
