@@ -103,7 +103,6 @@ class Counting final : public NetworkCounter {
 
  private:
   static constexpr std::size_t kFewSteps = 200'000;
-  static constexpr std::size_t kOrderEffort = 1'000'000;
   static constexpr std::size_t kBytesAfterStop = std::size_t(1) << 26;
 
   // The whole, or the first branch: also decides on the order of the nodes.
@@ -115,10 +114,25 @@ class Counting final : public NetworkCounter {
     const Allowance little{allowed.bytes, std::min(kFewSteps, allowed.steps)};
     if (deepen(whole, little, watch, found) == Outcome::complete) return Outcome::complete;
     if (allowed.steps < kFewSteps) return Outcome::too_large;
-    std::vector<Cost> limits;
-    for (const double part : {0.14, 0.24, 0.32, 0.4}) limits.push_back(between(bound_, part));
-    networks_.order = orders.search(limits, allowed, kOrderEffort, watch);
+    const Candidates<W> cheap = with_room(whole, between(bound_, 0.5));
+    networks_.order = NodeOrders<W>(cheap, limit_).best(bound_, limit_, allowed, watch);
     return deepen(whole, allowed, watch, found);
+  }
+  // The candidates of networks that may cost at most this, and at least one of each node: they decide which order is
+  // good.
+  static Candidates<W> with_room(const Candidates<W>& all, Cost most) {
+    std::vector<std::uint32_t> chosen;
+    for (std::size_t v = 0; v < std::size_t(all.n); ++v) {
+      Cost least = kNever;
+      for (std::size_t c = all.first[v]; c < all.first[v + 1]; ++c) least = std::min(least, all.least_with(c));
+      for (std::size_t c = all.first[v]; c < all.first[v + 1]; ++c)
+        if (all.least_with(c) <= std::max(most, least)) chosen.push_back(std::uint32_t(c));
+    }
+    const std::size_t n_bounds = all.n_bounds() - 1;  // the last one is made of the costs
+    std::vector<Cost> reduced;
+    for (std::size_t j = 0; j < n_bounds; ++j)
+      for (const std::uint32_t c : chosen) reduced.push_back(all.reduced_cost(j, c));
+    return Candidates<W>(all, chosen, all.lower.data(), reduced.data(), n_bounds);
   }
   Cost between(Cost lowest, double part) const {
     return std::min(limit_, lowest + Cost(part * double(std::max<Cost>(0, limit_ - lowest))));

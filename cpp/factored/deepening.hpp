@@ -44,6 +44,7 @@ class Deepening {
     for (std::size_t j = 0; j < n_bounds; ++j) tables_[0].raise_bound(0, rest_[j]);
   }
 
+  const std::vector<int>& order() const { return frontier_.order(); }
   // No network costs less.
   Cost bound() const { return tables_[0].bound(0); }
   std::size_t n_steps() const { return n_steps_; }  // candidates tried in the last stage

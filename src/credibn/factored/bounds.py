@@ -21,6 +21,7 @@ _LIVE = 12
 """Bounds that counting gets: each costs time for every state."""
 _TRIED = 24
 _TRIED_IN_BRANCH = 8
+_MOST_DUALS = 40
 _MOST_OPEN = 8_000
 """With more open candidates, every further linear program takes too long."""
 _COVERAGE = (0.15, 0.3, 0.6, 1.0)
@@ -66,28 +67,21 @@ def whole(search: Exploration) -> Branch | None:
         duals.append(spread)
         others, is_open = _diverse(search, is_open, _TRIED)
         duals += others
-    return _bounded(search, is_open, duals)
+    return bounded(search, is_open, duals)
 
 
-def tightened(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch | None:
-    """Bound a branch, with the dual values of the branch that it is part of and fresh ones; None: it has no network."""
-    first = _bounded(search, is_open, duals)
-    if first is None:
-        return None
-    search.relaxation.add(duals[0].cuts.tolist())
-    strongest, is_open = search.tighten(first.is_open, False)
+def tightened(search: Exploration, branch: Branch) -> Branch | None:
+    """Return a branch with fresh dual values beside those that it has; None where it has no network."""
+    search.relaxation.add(branch.duals[0].cuts.tolist())
+    strongest, is_open = search.tighten(branch.is_open, False)
     if strongest.lower > search.collection.limit() + strongest.margin or not _has_all(search, is_open):
         return None
     others, is_open = _diverse(search, is_open, _TRIED_IN_BRANCH)
-    return _bounded(search, is_open, [strongest, *others, *duals])
+    return bounded(search, is_open, [strongest, *others, *branch.duals][:_MOST_DUALS])
 
 
-def _has_all(search: Exploration, is_open: Flags) -> bool:
-    return bool(np.logical_or.reduceat(is_open != 0, search.offsets[:-1]).all())
-
-
-def _bounded(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch | None:
-    """Bound a branch by given dual values, and drop candidates, as long as that drops any."""
+def bounded(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch | None:
+    """Bound a branch by given dual values, and drop candidates, as long as that drops any; None: it has no network."""
     limit = search.collection.limit()
     while _has_all(search, is_open):
         known = [search.problem.bound(dual.cuts, dual.dual_values, is_open) for dual in duals]
@@ -98,6 +92,10 @@ def _bounded(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch 
             return branch
         is_open = is_left
     return None
+
+
+def _has_all(search: Exploration, is_open: Flags) -> bool:
+    return bool(np.logical_or.reduceat(is_open != 0, search.offsets[:-1]).all())
 
 
 def _diverse(search: Exploration, is_open: Flags, n_tried: int) -> tuple[list[Bound], Flags]:

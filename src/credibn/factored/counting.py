@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.factored.bounds import Branch, tightened, whole
+from credibn.factored.bounds import Branch, bounded, tightened, whole
 from credibn.factored.branching import split
 from credibn.factored.grid import Grid, grid_of
 from credibn.search.collection import new_collection, tally_of
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "factored"
-_MAX_STEPS = 200_000
+_MAX_STEPS = 300_000
 """Of a branch, in one stage: some seconds."""
+_FEW_STEPS = 5_000
+"""Less than fresh dual values cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +139,7 @@ def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Count
         best = int(np.maximum.reduceat(costs, offsets[:-1]).sum())
     else:
         best = int(grid.costs[problem.offsets[:-1] + search.best_row].sum())
+    max_bytes = allowed_bytes(problem) or 1 << 62
     counter = _core.NetworkCounter(
         offsets,
         costs,
@@ -144,9 +147,9 @@ def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Count
         best,
         grid.steps(problem.epsilon + problem.tolerance) + grid.rounding,
         problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks),
-        allowed_bytes(problem) or 1 << 62,
+        max_bytes,
     )
-    branches = _Branches(search, grid, chosen, counter, max_steps)
+    branches = _Branches(search, grid, chosen, counter, max_steps, max_bytes)
     unexplored = branches.add_all(root)
     counted = counter.count(unexplored, search.is_stopped, lambda _: problem.run("counting", 1.0))
     statistics = {
@@ -185,41 +188,54 @@ class _Branches:
     candidates: NDArray[np.int64]  # of the diagram, as positions among all
     counter: _core.NetworkCounter
     max_steps: int
+    max_bytes: int
     n_done: int = 0
     share_done: float = 0.0
 
     def add_all(self, root: Branch) -> int | None:
         """Add the networks of all branches; return a bound on those left out, in steps, None if there are none."""
-        todo = [_Task(root.is_open, root, 1.0, 0)]
-        branch: Branch | None = root
+        if self._add(root, self.max_steps):
+            return None
+        todo = self._split(root, 1.0, 0)
+        if not todo:
+            return self._lower(root)
         while todo:
             task = todo[-1]
-            if task.parent is not root or task.is_open is not root.is_open:
-                branch = tightened(self.search, task.is_open, task.parent.duals)
-            is_done = branch is None or self._add(branch)
-            children = [] if is_done or branch is None or self.search.is_stopped else self._split(branch, task)
-            if not is_done and not children:
-                return min(self._lower(task.parent) for task in todo)
-            todo.pop()
-            todo += children
-            if is_done:
-                self.n_done += 1
+            branch = self._count(task)
+            if branch is None:
+                todo.pop()
                 self.share_done += task.share
+                continue
+            children = self._split(branch, task.share, task.level)
+            if not children:
+                return min(self._lower(task.parent) for task in todo)
+            todo[-1:] = children
         return None
 
-    def _split(self, branch: Branch, task: _Task) -> list[_Task]:
-        taking, remaining = split(self.search, branch, task.level)
-        if not taking:
+    def _split(self, branch: Branch, share: float, level: int) -> list[_Task]:
+        """Return the branches of a branch, the last to be done first; none where it is time to stop."""
+        if self.search.is_stopped or 2 * self.counter.bytes > self.max_bytes:
             return []
-        share = task.share / 2
-        tasks = [_Task(is_open, branch, share / len(taking), 0) for is_open in reversed(taking)]
-        return [_Task(remaining, branch, share, task.level + 1), *tasks]
+        taking, remaining = split(self.search, branch, level)
+        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in reversed(taking)]
+        return [_Task(remaining, branch, share / 2, level + 1), *tasks] if tasks else []
 
-    def _add(self, branch: Branch) -> bool:
+    def _count(self, task: _Task) -> Branch | None:
+        """Add the networks of a task, at first with the dual values of its parent; return it where it is too large."""
+        branch = bounded(self.search, task.is_open, task.parent.duals)
+        if branch is None or self._add(branch, min(_FEW_STEPS, self.max_steps)):
+            return None
+        if self.search.is_stopped:
+            return branch
+        branch = tightened(self.search, branch)
+        return None if branch is None or self._add(branch, self.max_steps) else branch
+
+    def _add(self, branch: Branch, max_steps: int) -> bool:
         """Add the networks of a branch, unless it is too large."""
         chosen, lowers, reduced = branch.in_steps(self.grid, self.search.collection.limit())
-        max_steps = max(self.max_steps, self.search.n)  # always enough for one network
+        max_steps = max(max_steps, self.search.n)  # always enough for one network
         outcome = self.counter.add(np.searchsorted(self.candidates, chosen), lowers, reduced, max_steps, self._watch)
+        self.n_done += outcome == "complete"
         return outcome == "complete"
 
     def _lower(self, branch: Branch) -> int:
