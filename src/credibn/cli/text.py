@@ -217,10 +217,8 @@ def pairs_caption(credible: CredibleSet, frame: "DataFrame", words: Words = str)
     """Say what the probabilities in a table of pairs are probabilities of."""
     has_all, sampled = "absent_over_all" in frame, ""
     if frame.attrs.get("method") == "sampling":
-        sampled = (
-            f" Compelled and reversible come from {frame.attrs['n_networks']:,} random networks (standard error at most "
-            f"{frame.attrs['standard_error']:.4f})."
-        )
+        error = f"(standard error at most {frame.attrs['standard_error']:.4f})"
+        sampled = f" Compelled and reversible come from {frame.attrs['n_networks']:,} random networks {error}."
     share = credible.posterior_share
     held = "an unknown share" if share is None else f"{100 * share:.3g} %"
     within = f"the set ({plural(credible.n_networks, 'network')}, {held} of the posterior)"

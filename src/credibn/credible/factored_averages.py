@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.credible.factored_structures import FactoredStructures
-from credibn.credible.structures import Structures, masks_of
+from credibn.credible.structures import Structures, class_numbers, masks_of
 from credibn.credible.weights import WeightedStructures
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
@@ -119,9 +119,9 @@ def sampled(table: ScoreTable, structures: FactoredStructures, seed: int = 0) ->
     choices = structures.networks.sample(N_SAMPLES, np.random.default_rng(seed))
     choices, counts = np.unique(choices, axis=0, return_counts=True)
     masks = masks_of(table, choices)
-    class_of = _core.group_by_class(masks)
     sizes = np.zeros((len(choices), 0), dtype=np.uint64)
     if structures.are_classes_counted:
+        class_of = _core.group_by_class(masks)
         counts = np.bincount(class_of, weights=counts)
         first = np.unique(class_of, return_index=True)[1]
         choices, sizes = choices[first], _core.class_forms(masks[first], np.arange(table.n_variables))[3]
@@ -130,7 +130,7 @@ def sampled(table: ScoreTable, structures: FactoredStructures, seed: int = 0) ->
     choices, weights = choices[order], counts[order] / N_SAMPLES
     numbers = None
     if not structures.are_classes_counted:
-        numbers = _core.group_by_class(masks[order])
+        numbers = class_numbers(table, choices)
     listed = Structures(choices, scores[order], sizes[order], numbers)
     return WeightedStructures(listed, weights)
 

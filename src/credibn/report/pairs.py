@@ -49,8 +49,8 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
         return []
     averages = result.averages()
     edges = averages.parent_sets.edges
-    # Where nothing is known of the classes, a direction is decided by its own probability.
-    compelled = averages.compelled if averages.has_compelled else edges
+    # Where nothing is known of the classes, a direction is decided where no network has the other.
+    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
     reversible = averages.reversible if averages.has_compelled else np.zeros_like(edges)
     in_all, over_all = _joined_pairs(result), _over_all(result)
     pairs = []

@@ -62,8 +62,8 @@ def counted_sentences(result: CredibleSet, n_classes: int) -> list[str]:
     if not averages.has_compelled:
         sentences.append(
             "Constraints, the prior or scores from elsewhere can tell networks of a class apart, so classes are not "
-            "counted, and which edges are reversible is unknown: an arrow means that one direction has 95 % "
-            "or more of the edge's probability."
+            "counted, and which edges are reversible is unknown: an arrow means that no network has the "
+            "other direction."
         )
     else:
         error = averages.error_of("reversible").get("standard_error", 0.0)
