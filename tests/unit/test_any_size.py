@@ -14,6 +14,7 @@ from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.learning import any_size, credible_share
 from credibn.options import SearchOptions
+from credibn.report.provenance import repeating_call
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,12 @@ def test_a_share_gives_the_set_of_its_epsilon(table, share):
     assert counted.posterior_share == pytest.approx(found.posterior_share, abs=1e-12)
 
 
+def test_the_call_in_the_report_asks_for_the_share_alone(table):
+    call = repeating_call(learn(table, share=0.3))
+    assert "share=0.3" in call
+    assert "epsilon" not in call
+
+
 def test_beside_the_share_no_other_gap_can_be_given(table):
     for name in ("bayes_factor", "epsilon", "ratio"):
         with pytest.raises(OptionError, match=rf"both {name}=2 and share=0\.5 were given; give one of them"):
@@ -126,6 +133,7 @@ def test_stopped_before_the_share_is_reached_the_set_so_far_is_returned(table, e
     assert part.n_networks == first.n_networks
     assert part.posterior_share == pytest.approx(first.posterior_share, abs=1e-12)
     assert part.posterior_share < 0.99
+    assert "The share that was asked for, 99 %, was not reached." in part.summary()
     assert part.unexplored_bound == pytest.approx(first.optimal_score - epsilons[0])
 
 

@@ -741,6 +741,8 @@ class CredibleSet(Pictures):
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
         ]
+        if not self.complete and self.settings.get("share") is not None:
+            lines.append(f"The share that was asked for, {100 * self.settings['share']:.4g} %, was not reached.")
         if not self.structures.is_listed:
             lines.append("The networks are counted, not listed.")
         elif self.grouping != "whole classes":
