@@ -56,15 +56,6 @@ def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, m
         assert np.array_equal(getattr(found.structures, name), getattr(expected.structures, name))
 
 
-def test_what_was_counted_and_is_small_is_listed(table, monkeypatch):
-    expected = learn(table)
-    monkeypatch.setattr(any_size, "MOST_LISTED", 5)
-    found = learn(table)
-    assert found.engine == "factored"
-    for name in ("choices", "scores", "sizes"):
-        assert np.array_equal(getattr(found.structures, name), getattr(expected.structures, name))
-
-
 def test_with_quotas_nothing_is_counted(table, monkeypatch):
     monkeypatch.setattr(any_size, "MOST_LISTED", 5)
     assert learn(table, max_classes=2).structures.is_listed

@@ -37,8 +37,8 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
         if not is_over and not listed.found.is_cut:
             return listed
         counted, is_over = _turn(counting(call), table, epsilon, math.inf if listed.found.is_cut else seconds)
-        if not counted.found.stopped:
-            return _as_list(call, counted) or counted
+        if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
+            return counted if listed.found.is_cut else _as_list(call, counted) or counted
         if call.run.reason is not None:
             return min(listed, counted, key=lambda answer: answer.bound)
         if not is_over:  # it does not fit into memory
