@@ -21,23 +21,21 @@ void require_counted(const Counted& counted) {
   require(!counted.empty(), "nothing was counted");
 }
 
-Masses masses_of(const Counted& counted, double step, std::int64_t origin) {
+Masses masses_of(const Counted& counted, double step) {
   require_counted(counted);
   require(step >= 0 && std::isfinite(step), "the step must be a number and not negative");
-  require(origin >= -kNever && origin <= kNever, "the origin must be small enough");
-  return Masses(counted.networks, *counted.counts, step, origin);
+  return Masses(counted.networks, *counted.counts, step);
 }
 
-Out<double> masses_up_to(const Counted& counted, const In<std::int64_t, 1>& limits, double step, std::int64_t origin) {
-  const Masses masses = masses_of(counted, step, origin);
+Out<double> masses_up_to(const Counted& counted, const In<std::int64_t, 1>& limits, double step) {
+  const Masses masses = masses_of(counted, step);
   std::vector<double> sums = masses.up_to(limits.data(), limits.size());
   const std::size_t n = sums.size();
   return to_numpy(std::move(sums), {n});
 }
 
-Out<double> masses_without(const Counted& counted, const In<std::uint8_t, 1>& left_out, double step,
-                           std::int64_t origin) {
-  const Masses masses = masses_of(counted, step, origin);
+Out<double> masses_without(const Counted& counted, const In<std::uint8_t, 1>& left_out, double step) {
+  const Masses masses = masses_of(counted, step);
   require(left_out.shape(0) == counted.networks.costs.size(), "there must be flags for each candidate");
   std::vector<double> sums;
   {
@@ -107,7 +105,8 @@ nb::object diagram_arrays(const Counted& counted, bool of_classes) {
 
 template <class T>
 std::vector<T> copied(const nb::handle& array) {
-  const auto values = nb::cast<In<T, 1>>(array);
+  In<T, 1> values;
+  if (!nb::try_cast(array, values, false)) throw nb::type_error("an array of a diagram has the wrong type");
   return std::vector<T>(values.data(), values.data() + values.size());
 }
 
@@ -167,13 +166,15 @@ struct NetworksInOrder {
 void bind_factored_sets(nb::module_& module) {
   nb::class_<NetworksInOrder>(module, "NetworksInOrder")
       .def(nb::init<const Counted&>(), nb::arg("counted"), nb::keep_alive<1, 2>())
-      .def("take", [](NetworksInOrder& all, std::size_t count) {
-        require(count <= std::size_t(1) << 24, "the core gives at most 2^24 networks at a time");
-        return take(all.networks, all.n, count);
-      }, nb::arg("count"));
-  module.def("masses_up_to", &masses_up_to, nb::arg("counted"), array("limits"), nb::arg("step"), nb::arg("origin"));
-  module.def("masses_without", &masses_without, nb::arg("counted"), array("left_out"), nb::arg("step"),
-             nb::arg("origin"));
+      .def(
+          "take",
+          [](NetworksInOrder& all, std::size_t count) {
+            require(count <= std::size_t(1) << 20, "the core gives at most 2^20 networks at a time");
+            return take(all.networks, all.n, count);
+          },
+          nb::arg("count"));
+  module.def("masses_up_to", &masses_up_to, nb::arg("counted"), array("limits"), nb::arg("step"));
+  module.def("masses_without", &masses_without, nb::arg("counted"), array("left_out"), nb::arg("step"));
   module.def("n_entries", &n_entries, nb::arg("counted"));
   module.def("lower_limit", &lower_limit, nb::arg("counted"), nb::arg("limit"), nb::arg("max_bytes"),
              nb::arg("watch").none());

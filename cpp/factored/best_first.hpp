@@ -1,6 +1,6 @@
 // The networks of a diagram one after the other, the cheapest first. Every path but the first leaves an earlier one at
-// some state, by the next best edge there, and continues by the best edge of each state: the paths that are to come wait
-// in a queue, ordered by cost (Lawler 1972).
+// some state, by the next best edge there, and continues by the best edge of each state: the paths that are to come
+// wait in a queue, ordered by cost (Lawler 1972).
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,6 @@ class BestFirst {
     }
     return done;
   }
-  std::size_t bytes() const { return sizeof(Path) * waiting_.size() + sizeof(Step) * steps_.capacity(); }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t(0);
@@ -41,11 +40,11 @@ class BestFirst {
   };
   struct Path {
     Cost total;
-    std::uint64_t number;         // among equals, first come, first served
-    std::uint32_t layer, state;   // where it leaves the path that it comes from
-    std::uint32_t last;           // the step before
-    std::uint32_t rank;           // of the edge that it takes there
-    Cost before;                  // what the steps before cost
+    std::uint64_t number;        // among equals, first come, first served
+    std::uint32_t layer, state;  // where it leaves the path that it comes from
+    std::uint32_t last;          // the step before
+    std::uint32_t rank;          // of the edge that it takes there
+    Cost before;                 // what the steps before cost
   };
   struct IsLater {
     bool operator()(const Path& a, const Path& b) const {
@@ -79,8 +78,7 @@ class BestFirst {
   void follow(Path path, std::uint32_t* chosen) {
     std::size_t t = path.layer;
     std::uint32_t last = path.last;
-    for (std::size_t k = t; k-- > 0; last = steps_[last].previous)
-      chosen[diagram_.order[k]] = steps_[last].candidate;
+    for (std::size_t k = t; k-- > 0; last = steps_[last].previous) chosen[diagram_.order[k]] = steps_[last].candidate;
     std::size_t state = path.state, rank = path.rank;
     Cost before = path.before;
     last = path.last;

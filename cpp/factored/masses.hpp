@@ -17,9 +17,9 @@ class Masses {
   static constexpr std::size_t kTogether = 8;  // sets of candidates that one pass leaves out
   using Row = std::array<double, kTogether>;
 
-  // step: what one unit of cost is worth in nats. Weights are relative to that of a network that costs `origin`.
-  Masses(const Diagram& diagram, const PathCounts& counts, double step, Cost origin)
-      : diagram_(diagram), counts_(counts), step_(step), origin_(origin) {}
+  // step: what one unit of cost is worth in nats. Weights are relative to that of the best network.
+  Masses(const Diagram& diagram, const PathCounts& counts, double step)
+      : diagram_(diagram), counts_(counts), step_(step), best_(diagram.best()) {}
 
   // The sum of the weights of the networks that cost at most each limit: it never falls as the limit grows.
   std::vector<double> up_to(const Cost* limits, std::size_t n_limits) const {
@@ -28,7 +28,7 @@ class Masses {
     std::vector<double> sums(n_limits, 0.0);
     for (std::size_t i = 0; i + 1 < f.first.size(); ++i) {
       if (f.first[i] == f.first[i + 1] || b.first[i] == b.first[i + 1]) continue;
-      const double scale = weight(f.costs[f.first[i]] + b.costs[b.first[i]] - origin_);
+      const double scale = weight(f.costs[f.first[i]] + b.costs[b.first[i]] - best_);
       for (std::size_t k = 0; k < n_limits; ++k) {
         const Cost limit = std::min(limits[k], diagram_.limit);
         double below = 0.0, sum = 0.0;
@@ -99,7 +99,7 @@ class Masses {
     for (std::size_t i = 0; i + 1 < f.first.size(); ++i) {
       if (f.first[i] == f.first[i + 1] || b.first[i] == b.first[i + 1]) continue;
       const Cost least = f.costs[f.first[i]], other_least = b.costs[b.first[i]];
-      const double scale = weight(least + other_least - origin_);
+      const double scale = weight(least + other_least - best_);
       Row below{};
       std::size_t q = b.first[i];
       for (std::size_t p = f.first[i + 1]; p-- > f.first[i];) {
@@ -117,7 +117,7 @@ class Masses {
   const Diagram& diagram_;
   const PathCounts& counts_;
   double step_;
-  Cost origin_;
+  Cost best_;
 };
 
 }  // namespace credibn::factored

@@ -51,6 +51,7 @@ inline Diagram diagram_of(const StoredDiagram& arrays, const std::vector<std::si
   require_valid(arrays.sizes.size() == n + 1 && arrays.sizes[0] >= 1, "the layers are not one for each node");
   const std::size_t n_inner = std::accumulate(arrays.sizes.begin(), arrays.sizes.end() - 1, std::size_t(0));
   const std::size_t n_edges = std::accumulate(arrays.degrees.begin(), arrays.degrees.end(), std::size_t(0));
+  require_valid(arrays.sizes[n] <= n_edges, "a state of the last layer has no edge");
   require_valid(arrays.degrees.size() == n_inner, "there is not one number of edges for each state");
   require_valid(arrays.to.size() == n_edges && arrays.candidates.size() == n_edges && arrays.weights.size() == n_edges,
                 "the edges are not as many as the states say");

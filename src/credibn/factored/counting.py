@@ -121,7 +121,7 @@ class FactoredNetworks:
         return found
 
     def _masses(self, limits: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _core.masses_up_to(self.counted, limits, self.grid.step, self.counted.best)
+        return _core.masses_up_to(self.counted, limits, self.grid.step)
 
     def smallest_epsilon(self, log_mass: float) -> float | None:
         """Return the smallest epsilon whose networks have this mass; None where all together have less."""
@@ -155,8 +155,7 @@ class FactoredNetworks:
         """
         flags = np.packbits(left_out.T, axis=1, bitorder="little")  # shape (candidates, rows / 8)
         masses = [
-            _core.masses_without(self.counted, np.ascontiguousarray(column), self.grid.step, self.counted.best)
-            for column in flags.T
+            _core.masses_without(self.counted, np.ascontiguousarray(column), self.grid.step) for column in flags.T
         ]
         all_masses = np.concatenate(masses)[: len(left_out)] if masses else np.zeros(0)
         found: NDArray[np.float64] = all_masses / self._weighed[0]
