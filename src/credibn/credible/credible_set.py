@@ -70,8 +70,9 @@ class CredibleSet(Pictures):
         The candidate parent sets that were searched.
     structures : Structures
         The networks or classes as arrays, the best first; see `credibn.credible.structures`. With the engine "factored"
-        they are counted, not listed: then the size of the set, averages over edges and parent sets and random networks
-        are exact as ever, and all that needs networks or classes one by one raises a `NotListedError`.
+        they are counted, not listed: then sizes, edges, parent sets, Markov blankets, v-structures and random networks
+        are exact as ever, paths and compelled edges come from random networks, whose error is in the ``attrs`` of the
+        frame, and what needs all classes one by one raises a `NotListedError`.
     optimal_score : float
         The best log score known; proven to be the optimum where `is_optimum_proven`.
     epsilon : float

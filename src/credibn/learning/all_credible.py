@@ -89,7 +89,8 @@ def learn(
         one by one and grouped afterwards; then a class counts only its credible members.
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same. "factored" counts the networks
-        and lists none, for sets that are too large to list: see `CredibleSet.structures`.
+        and lists none: see `CredibleSet.structures`. By default it is taken where listing does not end, or would list
+        more than four million networks or classes.
     posterior_share : bool, optional
         Whether to compute the share of the posterior probability of all networks that the set holds, see
         `exact_posterior`, and the probabilities of edges over all networks; by default if it is predicted to take at
