@@ -418,6 +418,13 @@ def test_sample(folder, tmp_path):
     assert columns == {name: expected[name].tolist() for name in expected}
 
 
+def test_sample_refuses_more_rows_than_memory_holds(folder):
+    result = run("sample", folder / "clinic.bif", "-n", 10**12)
+    assert result.exit_code == 2
+    assert "1,000,000,000,000 rows of 8 variables need about 466 TiB" in " ".join(result.stderr.split())
+    assert "draw fewer at a time, with other seeds" in " ".join(result.stderr.split())
+
+
 def test_convert_networks(folder, tmp_path):
     network = read_network(folder / "clinic.bif")
     for name in ("c.xdsl", "c.bif.gz", "c.net"):

@@ -40,6 +40,10 @@ _COMMANDS = {
         "effects:effects",
         "Find what setting one variable does to another, averaged over networks; all pairs without --cause.",
     ),
+    "impute": (
+        "impute:impute",
+        "Learn from a table with gaps: fill them in several times, and average what is learned.",
+    ),
     "fit": (
         "models:fit",
         "Fit the parameters of one network to a categorical table, and write it to a network file.",
