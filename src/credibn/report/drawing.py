@@ -25,6 +25,8 @@ LEAST_DRAWN = 0.1
 """Less probable edges are not drawn, unless something else is asked."""
 SURE, LIKELY = 0.95, 0.5
 _DASHES: dict[str, tuple[float, ...]] = {"sure": (), "likely": (9.0, 3.5), "unlikely": (1.8, 3.5)}
+_MOST_LINKS = 3
+"""Edges for each variable that decide the places: with more of them no layout is readable, and each takes longer."""
 _ROUNDING = 1e-9
 
 
@@ -120,7 +122,7 @@ def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
     chosen, placed = [], set[int]()
     for pair in ordered:
         ends = {pair.first, pair.second}
-        if pair.joined >= LIKELY or not ends <= placed:
+        if (pair.joined >= LIKELY and len(chosen) < _MOST_LINKS * len(names)) or not ends <= placed:
             chosen.append(pair)
             placed |= ends
     # Surest directions first: a later edge that would close a cycle is turned.
