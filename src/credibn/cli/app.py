@@ -30,6 +30,7 @@ _COMMANDS = {
         "results:edges",
         "How probable is each edge? For each pair of variables: forward, backward, absent, compelled.",
     ),
+    "draw": ("draw:draw", "Draw the graph of edge probabilities: an SVG, PDF or PNG file."),
     "report": ("results:report", "Write the HTML report of a result."),
     "predict": (
         "models:predict",

@@ -28,6 +28,7 @@ from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
 from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies
+from credibn.credible.pictures import Pictures
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
 from credibn.credible.structures import Structures, count_at_least, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, shares, weigh
@@ -41,7 +42,6 @@ from credibn.scores.table import parent_positions
 from credibn.search import tolerance_of
 
 if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
-    from matplotlib.figure import Figure
     from networkx import DiGraph
     from pandas import DataFrame
 
@@ -61,7 +61,7 @@ _LARGEST_FACTOR = math.log(_FACTORS[-2])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CredibleSet:
+class CredibleSet(Pictures):
     """All networks whose log score is at least OPT - epsilon, or the k best; made by `learn` and `k_best_networks`.
 
     Attributes
@@ -647,12 +647,6 @@ class CredibleSet:
         ``graph["expected_agreement"]``, the probability of each edge in its attributes.
         """
         return agreement_graph(self.averages(prior).parent_sets)
-
-    def plot(self) -> Figure:
-        """Return a matplotlib figure: the probabilities of edges, and how the score falls from network to network."""
-        from credibn.report.figures import overview
-
-        return overview(self)
 
     def averages(self, prior: Prior = "networks") -> Averages:
         """Return the averages as arrays; those of a prior given by name are cached."""
