@@ -97,3 +97,13 @@ def test_the_sign_that_flips_is_the_one_that_the_mean_has_not():
     assert up.mean > 0 > down.mean
     assert up.sign_flip == up.negative == pytest.approx(0.032, abs=0.005)
     assert down.sign_flip == down.positive
+
+
+def test_experiments_are_listed_without_a_table(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run(folder / "clinic.credibn", "--experiments", "--json")
+    assert shown.exit_code == 0, shown.output
+    answer = json.loads(shown.stdout)["columns"]
+    assert answer["variable"][:2] == ["smoke", "lung"]
+    assert answer["share"][0] == pytest.approx(0.80, abs=0.01)
+    assert run(folder / "clinic.credibn", "--experiments", "--cause", "smoke").exit_code == 2
