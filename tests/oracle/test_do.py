@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from credibn import average_models, fit_network, learn
 from credibn.errors import OptionError
 from profiles import examples
-from test_effects import networks_with_weights, random_categories, random_numbers
+from test_effects import networks_with_weights, oracle_descendants, random_categories, random_numbers
 
 
 def answer_by_hand(model, table, evidence, target, do):
@@ -129,3 +129,36 @@ def test_what_cannot_be_set_is_refused(options, message):
     model = average_models(learn(table), table, do=["v0"])
     with pytest.raises(OptionError, match=message):
         model.predict_proba(table, options.pop("target", "v2"), **options)
+
+
+def test_pgmpy_says_the_same_of_the_weighted_networks():
+    inference = pytest.importorskip("pgmpy.inference")
+    table = random_categories(8, 80)
+    found = learn(table, bayes_factor=20, posterior_share=False)
+    model = average_models(found, table, share=1.0, do=["v0"])
+    expected = np.zeros(2)
+    for weight, network in model.weighted_networks():
+        if "v2" in oracle_descendants(network.graph, "v0"):
+            asked = inference.CausalInference(network.to_pgmpy())
+            parents = list(network.graph.predecessors("v0"))
+            answer = asked.query(variables=["v2"], do={"v0": "s1"}, adjustment_set=parents, show_progress=False)
+        else:  # pgmpy refuses to ask
+            answer = inference.VariableElimination(network.to_pgmpy()).query(["v2"], show_progress=False)
+        expected += weight * np.array([answer.get_value(v2=state) for state in ("s0", "s1")])
+    predicted = model.predict_proba(pd.DataFrame({"v0": ["s0"]}), "v2", do={"v0": "s1"})
+    np.testing.assert_allclose(predicted.iloc[0], expected, atol=1e-9)
+
+
+def test_dowhy_estimates_the_effect_in_each_weighted_network():
+    dowhy = pytest.importorskip("dowhy")
+    table = random_numbers(5, 200, 3)
+    found = learn(table, bayes_factor=20, posterior_share=False)
+    effect = found.effects(table, cause="v0", outcome="v2", pseudo_rows=1e-9)
+    total = 0.0
+    for weight, network in average_models(found, table, share=1.0, do=["v0"]).weighted_networks():
+        if "v2" not in oracle_descendants(network.graph, "v0"):
+            continue
+        asked = dowhy.CausalModel(table, "v0", "v2", graph=network.graph)
+        estimand = asked.identify_effect(proceed_when_unidentifiable=True)
+        total += weight * asked.estimate_effect(estimand, method_name="backdoor.linear_regression").value
+    assert effect.mean == pytest.approx(total, rel=0.05)

@@ -19,7 +19,7 @@ window. Journal of the American Statistical Association 89, 1535-1546.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -126,6 +126,26 @@ class AveragedModel:
     def n_networks(self) -> int:
         """The number of fitted networks."""
         return len(self.mixture.weights)
+
+    def weighted_networks(self) -> Iterator[tuple[float, BayesianNetwork]]:
+        """Yield the fitted networks with their weights, for other programs: each has `to_pgmpy` and a networkx graph.
+
+        To ask another program what setting variables does, make the model with ``do=`` these variables: then it has a
+        network for each of their parent sets in each class.
+
+        Examples
+        --------
+        >>> from credibn import average_models, learn
+        >>> from credibn.examples import sample_asia
+        >>> weight, network = next(average_models(learn(sample_asia())).weighted_networks())
+        >>> round(weight, 3), network
+        (0.406, BayesianNetwork(8 variables, 7 edges, 17 parameters))
+        """
+        from credibn.models.bayesian_network import BayesianNetwork
+
+        for weight, network in zip(self.mixture.weights.tolist(), self.mixture.networks, strict=True):
+            models = tuple(self.mixture.local_models[at] for at in network)
+            yield weight, BayesianNetwork(self.names, self.states, models, self.cuts)
 
     def predict_proba(
         self,
