@@ -24,6 +24,7 @@ from credibn import (
 )
 from credibn.credible.structures import class_numbers, separated_edges
 from credibn.errors import DataError, OptionError
+from credibn.report import write_learning_page
 from profiles import examples
 
 ARITIES = (2, 3, 2, 2)
@@ -262,6 +263,11 @@ def test_a_result_with_experiments_is_saved_and_the_posterior_and_the_best_class
     table, codes, targets = random_experiments(8)
     found = learn(table, interventions="set", state_names=STATES, bayes_factor=100)
     assert "interventional equivalence class" in found.summary()
+    write_learning_page(found, tmp_path / "page.html")
+    assert "one interventional equivalence class" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    counted = learn(table, interventions="set", state_names=STATES, bayes_factor=100, engine="factored")
+    assert counted.n_networks == found.n_networks
+    assert counted.log_mass == pytest.approx(found.log_mass)
     found.save(tmp_path / "found.credibn")
     loaded = CredibleSet.load(tmp_path / "found.credibn")
     assert loaded.n_classes == found.n_classes

@@ -140,6 +140,7 @@ def write_learning_page(
         classes=classes,
         best_edges=edges_text(result.classes()[0].graph) if classes else "",
         has_whole_classes=result.grouping == "whole classes",
+        has_interventions=result.kind_of_classes == "interventional",
         has_share=result.posterior_share is not None,
         has_edges_over_all=result.edges_over_all is not None,
         v_structures=v_structures,
