@@ -14,7 +14,7 @@ from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.families import CountedFamilies, States
 from credibn.credible.structures import expand
-from credibn.credible.weights import Prior, WeightedStructures, weigh
+from credibn.credible.weights import Prior, WeightedStructures
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
 from credibn.errors import CredibnWarning, Option, OptionError, TooLargeError
@@ -105,7 +105,7 @@ def average_models(
     """
     if not isinstance(found, CredibleSet):
         raise OptionError(f"found is {found!r:.80}; give the CredibleSet that learn returns")
-    if not len(found.structures):
+    if not found.n_networks:
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     trained = (
@@ -113,7 +113,7 @@ def average_models(
         if data is None
         else CountedFamilies(training_table(found, data, allow_other_data, read_options))
     )
-    weighted = weigh(found.score_table, found.structures, prior)
+    weighted = found.averages(prior).listed
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
     choices = weighted.structures.choices[chosen]
     settable = frozenset(position_of(trained.names, v, "do") for v in _listed(do))

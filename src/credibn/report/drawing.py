@@ -15,7 +15,7 @@ import numpy as np
 from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.credible.consensus import direction_of
 from credibn.credible.weights import Prior
-from credibn.errors import NotListedError, OptionError
+from credibn.errors import OptionError
 from credibn.report.figures import ALERT, INK, MARK, SOFT
 from credibn.report.layers import Link
 from credibn.report.layout import Layout, lay_out
@@ -101,10 +101,8 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
         return []
     averages = found.averages(prior)
     edges = averages.parent_sets.edges
-    try:
-        compelled = averages.compelled
-    except NotListedError:  # counted, not listed: decided only where no network has the other direction
-        compelled = np.where(edges.T == 0, edges, 0.0)
+    # Without whole classes or a list, a direction is decided only where no network has the other.
+    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
     pairs = []
     for a in range(n):
         for b in range(a + 1, n):
