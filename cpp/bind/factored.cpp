@@ -15,13 +15,10 @@ namespace {
 using namespace factored;
 
 template <int W>
-std::unique_ptr<Counted> count_with_width(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
-                                          const In<std::uint64_t, 2>& masks, const In<std::int64_t, 1>& lowers,
-                                          const In<std::int64_t, 2>& reduced, const Wanted& wanted,
-                                          const Watch& watch) {
-  const Candidates<W> candidates(int(offsets.shape(0) - 1), offsets.data(), costs.data(), masks.data(), masks.shape(1),
-                                 lowers.data(), reduced.data(), lowers.shape(0));
-  return Counting<W>(candidates, wanted, watch).count();
+std::unique_ptr<NetworkCounter> with_width(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
+                                           const In<std::uint64_t, 2>& masks, const Wanted& wanted) {
+  Candidates<W> candidates(int(offsets.shape(0) - 1), offsets.data(), costs.data(), masks.data(), masks.shape(1));
+  return std::make_unique<Counting<W>>(std::move(candidates), wanted);
 }
 
 // All sums of costs must be far from the ends of the range.
@@ -31,38 +28,65 @@ bool is_small(std::int64_t x) {
   return x > -kLargest && x < kLargest;
 }
 
-std::unique_ptr<Counted> count_networks(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
-                                        const In<std::uint64_t, 2>& masks, const In<std::int64_t, 1>& lowers,
-                                        const In<std::int64_t, 2>& reduced, std::int64_t best, std::int64_t width,
-                                        bool with_classes, std::uint64_t max_bytes, const nb::object& watch) {
+std::unique_ptr<NetworkCounter> make_counter(const In<std::int64_t, 1>& offsets, const In<std::int64_t, 1>& costs,
+                                             const In<std::uint64_t, 2>& masks, std::int64_t best, std::int64_t width,
+                                             bool with_classes, std::uint64_t max_bytes) {
   require_offsets(offsets, costs.shape(0));
   require(masks.shape(0) == costs.shape(0), "there must be a mask for each cost");
   require(masks.shape(1) == (offsets.shape(0) - 1 + 63) / 64, "masks need one word for every 64 nodes");
-  require(reduced.shape(0) == lowers.shape(0) && reduced.shape(1) == costs.shape(0),
-          "there must be a reduced cost for each bound and candidate");
   require(width >= 0 && is_small(best) && is_small(width), "the best cost and the width must be small enough");
   const std::int64_t most = kLargest / std::int64_t(offsets.shape(0));
   const auto fits = [most](std::int64_t x) { return x >= 0 && x < most; };
   require(std::all_of(costs.data(), costs.data() + costs.size(), fits), "costs must be small enough and not negative");
-  require(std::all_of(reduced.data(), reduced.data() + reduced.size(), fits),
-          "reduced costs must be small enough and not negative");
-  require(std::all_of(lowers.data(), lowers.data() + lowers.size(), is_small), "bounds must be small enough");
   const Wanted wanted{best, width, with_classes, std::size_t(max_bytes)};
   try {
-    nb::gil_scoped_release release;
-    const Watch watching = make_watch(watch);
     const std::size_t words = masks.shape(1);
-    return words == 1   ? count_with_width<1>(offsets, costs, masks, lowers, reduced, wanted, watching)
-           : words == 2 ? count_with_width<2>(offsets, costs, masks, lowers, reduced, wanted, watching)
-                        : count_with_width<4>(offsets, costs, masks, lowers, reduced, wanted, watching);
+    return words == 1   ? with_width<1>(offsets, costs, masks, wanted)
+           : words == 2 ? with_width<2>(offsets, costs, masks, wanted)
+                        : with_width<4>(offsets, costs, masks, wanted);
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }
 }
 
-const char* outcome_of(const Counted& counted) {
-  if (counted.outcome == Outcome::complete) return "complete";
-  return counted.outcome == Outcome::stopped ? "stopped" : "too_large";
+const char* name_of(Outcome outcome) {
+  if (outcome == Outcome::complete) return "complete";
+  return outcome == Outcome::stopped ? "stopped" : "too_large";
+}
+
+const char* add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& lowers,
+                const In<std::int64_t, 2>& reduced, std::uint64_t max_steps, const nb::object& watch) {
+  const std::int64_t n_candidates = std::int64_t(counter.size());
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t k = 0; k < chosen.shape(0); ++k) {
+    const std::int64_t candidate = chosen.data()[k];
+    require(candidate >= 0 && candidate < n_candidates && (k == 0 || candidate > chosen.data()[k - 1]),
+            "candidates must be positions in increasing order");
+    numbers.push_back(std::uint32_t(candidate));
+  }
+  require(reduced.shape(0) == lowers.shape(0) && reduced.shape(1) == chosen.shape(0),
+          "there must be a reduced cost for each bound and candidate");
+  const std::int64_t most = kLargest / std::int64_t(counter.n() + 1);
+  const auto fits = [most](std::int64_t x) { return x >= 0 && x < most; };
+  require(std::all_of(reduced.data(), reduced.data() + reduced.size(), fits),
+          "reduced costs must be small enough and not negative");
+  require(std::all_of(lowers.data(), lowers.data() + lowers.size(), is_small), "bounds must be small enough");
+  try {
+    nb::gil_scoped_release release;
+    return name_of(counter.add(numbers, {lowers.data(), reduced.data(), lowers.shape(0)}, std::size_t(max_steps),
+                               make_watch(watch)));
+  } catch (const std::invalid_argument& error) {
+    throw nb::value_error(error.what());
+  }
+}
+
+// What was added; with `unexplored`, some branches are missing, whose networks cost at least this.
+std::unique_ptr<Counted> count(NetworkCounter& counter, std::optional<std::int64_t> unexplored, bool is_stopped,
+                               const nb::object& watch) {
+  const Outcome outcome = is_stopped ? Outcome::stopped : unexplored ? Outcome::too_large : Outcome::complete;
+  require(!unexplored || is_small(*unexplored), "the bound must be small enough");
+  nb::gil_scoped_release release;
+  return counter.count(outcome, unexplored.value_or(kNever), make_watch(watch));
 }
 
 void require_counted(const Counted& counted) {
@@ -113,7 +137,7 @@ nb::tuple sample(const Counted& counted, const In<double, 2>& random, double ste
 
 void bind_factored(nb::module_& module) {
   nb::class_<Counted>(module, "CountedNetworks")
-      .def_prop_ro("outcome", &outcome_of)
+      .def_prop_ro("outcome", [](const Counted& counted) { return name_of(counted.outcome); })
       .def_prop_ro("is_empty", &Counted::empty)
       .def_prop_ro("bound", [](const Counted& counted) { return counted.bound; })
       .def_prop_ro("best", [](const Counted& counted) { return require_counted(counted), counted.networks.best(); })
@@ -124,9 +148,13 @@ void bind_factored(nb::module_& module) {
       .def("classes_up_to", &classes_up_to, nb::arg("limit"))
       .def("weigh", &weigh, nb::arg("step"))
       .def("sample", &sample, array("random"), nb::arg("step"));
-  module.def("count_networks", &count_networks, array("offsets"), array("costs"), array("masks"), array("lowers"),
-             array("reduced"), nb::arg("best"), nb::arg("width"), nb::arg("with_classes"), nb::arg("max_bytes"),
-             nb::arg("watch").none());
+  nb::class_<NetworkCounter>(module, "NetworkCounter")
+      .def(nb::new_(&make_counter), array("offsets"), array("costs"), array("masks"), nb::arg("best"), nb::arg("width"),
+           nb::arg("with_classes"), nb::arg("max_bytes"))
+      .def_prop_ro("bytes", &NetworkCounter::bytes)
+      .def("add", &add, array("chosen"), array("lowers"), array("reduced"), nb::arg("max_steps"),
+           nb::arg("watch").none())
+      .def("count", &count, nb::arg("unexplored").none(), nb::arg("is_stopped"), nb::arg("watch").none());
 }
 
 }  // namespace credibn::bind

@@ -27,7 +27,7 @@ struct Candidates {
   std::vector<Cost> lower, reduced;
 
   Candidates(int n_nodes, const std::int64_t* offsets, const std::int64_t* cost_of, const std::uint64_t* masks,
-             std::size_t words, const std::int64_t* lowers, const std::int64_t* reduced_costs, std::size_t n_bounds)
+             std::size_t words)
       : n(n_nodes), first(offsets, offsets + n_nodes + 1) {
     const std::size_t m = first.back();
     costs.assign(cost_of, cost_of + m);
@@ -42,17 +42,22 @@ struct Candidates {
           throw std::invalid_argument("a parent set holds its own child or an unknown node");
       }
     }
-    lower.assign(lowers, lowers + n_bounds);
-    reduced.assign(reduced_costs, reduced_costs + n_bounds * m);
-    // The costs themselves are one more bound: the least of each node, and what a candidate costs beyond it.
-    lower.push_back(0);
+  }
+  // Some of the candidates, with bounds on the networks that take no others.
+  Candidates(const Candidates& all, const std::vector<std::uint32_t>& chosen, const std::int64_t* lowers,
+             const std::int64_t* reduced_costs, std::size_t n_bounds)
+      : n(all.n) {
+    auto at = chosen.begin();
     for (int v = 0; v < n; ++v) {
-      const auto begin = costs.begin() + std::ptrdiff_t(first[std::size_t(v)]);
-      const auto end = costs.begin() + std::ptrdiff_t(first[std::size_t(v) + 1]);
-      const Cost least = *std::min_element(begin, end);
-      lower.back() += least;
-      for (auto at = begin; at != end; ++at) reduced.push_back(*at - least);
+      first.push_back(costs.size());
+      for (; at != chosen.end() && *at < all.first[std::size_t(v) + 1]; ++at) {
+        costs.push_back(all.costs[*at]);
+        parents.push_back(all.parents[*at]);
+      }
+      if (first.back() == costs.size()) throw std::invalid_argument("a node has no candidate parent set");
     }
+    first.push_back(costs.size());
+    set_bounds(lowers, reduced_costs, n_bounds);
   }
   std::size_t size() const { return costs.size(); }
   std::size_t size(int v) const { return first[std::size_t(v) + 1] - first[std::size_t(v)]; }
@@ -63,6 +68,21 @@ struct Candidates {
     Cost least = -kNever;
     for (std::size_t j = 0; j < n_bounds(); ++j) least = std::max(least, lower[j] + reduced_cost(j, c));
     return least;
+  }
+
+ private:
+  void set_bounds(const std::int64_t* lowers, const std::int64_t* reduced_costs, std::size_t n_bounds) {
+    lower.assign(lowers, lowers + n_bounds);
+    reduced.assign(reduced_costs, reduced_costs + n_bounds * size());
+    // The costs themselves are one more bound: the least of each node, and what a candidate costs beyond it.
+    lower.push_back(0);
+    for (int v = 0; v < n; ++v) {
+      const auto begin = costs.begin() + std::ptrdiff_t(first[std::size_t(v)]);
+      const auto end = costs.begin() + std::ptrdiff_t(first[std::size_t(v) + 1]);
+      const Cost least = *std::min_element(begin, end);
+      lower.back() += least;
+      for (auto at = begin; at != end; ++at) reduced.push_back(*at - least);
+    }
   }
 };
 

@@ -52,10 +52,9 @@ class ClassDiagram {
     found.costs = networks_.costs;
     found.limit = networks_.limit;
     found.layers.resize(n + 1);
-    found.layers[0].least_before = {0};
+    found.layers[0].least_before = networks_.layers[0].least_before;
     StateTable table, next_table;
-    const std::uint64_t root = 0;
-    table.find_or_add(&root, 1);
+    for (std::uint64_t root = 0; root < networks_.layers[0].size(); ++root) table.find_or_add(&root, 1);
     std::size_t bytes = 0;
     for (std::size_t t = 0; t < n; ++t) {
       next_table = StateTable();

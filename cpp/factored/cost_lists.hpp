@@ -1,5 +1,5 @@
 // How many paths of a diagram there are of each cost. Costs are whole numbers, so a state has a list of (cost, number
-// of paths), equal costs merged, and only what fits the limit: forward lists of the paths from the root, backward lists
+// of paths), equal costs merged, and only what fits the limit: forward lists of the paths from a root, backward lists
 // of those to the end. They meet in a layer between, where the one kind has become as long as the other.
 #pragma once
 
@@ -53,7 +53,7 @@ class PathCounts {
         backward_(n_ + 1),
         max_bytes_(max_bytes) {
     if (words_ > kMostWords) throw TooLarge();
-    start(forward_[0], 1);
+    start(forward_[0], diagram.layers[0].size());
     start(backward_[n_], diagram.layers[n_].size());
     std::size_t lo = 0, hi = n_;
     while (lo < hi) {
@@ -115,7 +115,7 @@ class PathCounts {
       logs.swap(next);
     }
     const double most = logs.empty() ? 0.0 : *std::max_element(logs.begin(), logs.end());
-    return std::size_t((most + 3.0) / 64.0) + 1;
+    return std::size_t((most + std::log2(1.0 + double(logs.size())) + 3.0) / 64.0) + 1;
   }
   void start(CostLists& lists, std::size_t n_states) const {
     for (std::size_t i = 0; i < n_states; ++i) {

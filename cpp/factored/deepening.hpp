@@ -44,6 +44,7 @@ class Deepening {
     for (std::size_t j = 0; j < n_bounds; ++j) tables_[0].raise_bound(0, rest_[j]);
   }
 
+  const std::vector<int>& order() const { return frontier_.order(); }
   // No network costs less.
   Cost bound() const { return tables_[0].bound(0); }
   std::size_t n_steps() const { return n_steps_; }  // candidates tried in the last stage
@@ -161,7 +162,7 @@ class Deepening {
           }
           ++n_steps_;
           frontier_.decide(t, relation, candidates_.parents[c], after);
-          Frontier<W>::to_key(frontier_.changed(t), after, key);
+          Frontier<W>::to_key(frontier_.open(t), after, key);
           const std::uint32_t to = next_table.find_or_add(key.data(), key.size());
           const Cost cost = candidates_.costs[c];
           if (before + cost + next_table.bound(to) > limit_) {

@@ -46,7 +46,11 @@ class Frontier {
   static constexpr std::size_t kRow = 1 + W;  // words of a key for each node
 
   Frontier(const Candidates<W>& candidates, const std::vector<int>& order)
-      : candidates_(candidates), order_(order), undecided_(order.size() + 1), future_(order.size()) {
+      : candidates_(candidates),
+        order_(order),
+        undecided_(order.size() + 1),
+        open_(order.size()),
+        future_(order.size()) {
     const std::size_t n = order.size();
     std::vector<Bits<W>> children;
     const std::vector<int> component = components(candidates, children);
@@ -55,8 +59,11 @@ class Frontier {
       for (std::size_t w = 0; w < n; ++w)
         if (component[v] == component[w]) same_[v].set(int(w));
     undecided_[0] = Bits<W>::first(int(n));
+    Bits<W> begun;  // nodes of components of which some are decided: others have empty sets
     for (std::size_t t = 0; t < n; ++t) {
       undecided_[t + 1] = undecided_[t] - Bits<W>::of(order[t]);
+      begun |= same_[std::size_t(order[t])];
+      open_[t] = undecided_[t + 1] & begun;
       future_[t].resize(n);
       for (std::size_t x = 0; x < n; ++x) future_[t][x] = children[x] & undecided_[t + 1] & same_[x];
     }
@@ -72,13 +79,13 @@ class Frontier {
   // Sources are the undecided parents and all nodes that reach a decided parent; they gain what the node reaches.
   void decide(std::size_t t, const Relation& before, const Bits<W>& parents, Relation& after) const {
     const int v = order_[t];
-    const Bits<W> open = undecided_[t + 1] & same_[std::size_t(v)];
-    const Bits<W> decided_parents = parents - undecided_[t + 1];
+    const Bits<W>& open = open_[t];
+    const Bits<W> inside = parents & same_[std::size_t(v)], decided_parents = inside - undecided_[t + 1];
     const Bits<W> gain = before[std::size_t(v)] | Bits<W>::of(v);
     Bits<W> reached;
     open.each([&](int u) {
       Bits<W> set = before[std::size_t(u)];
-      if (parents.test(u) || set.intersects(decided_parents)) set |= gain;
+      if (inside.test(u) || set.intersects(decided_parents)) set |= gain;
       after[std::size_t(u)] = set;
       reached |= set;
     });
@@ -103,8 +110,8 @@ class Frontier {
     }
     return rows;
   }
-  // The nodes whose sets a decision at layer t can change.
-  Bits<W> changed(std::size_t t) const { return undecided_[t + 1] & same_[std::size_t(order_[t])]; }
+  // The nodes whose sets may not be empty after layer t.
+  const Bits<W>& open(std::size_t t) const { return open_[t]; }
 
  private:
   // Drops (u, a) where a cannot reach u any more, by possible future arcs and by what is known to be reachable: no
@@ -133,11 +140,11 @@ class Frontier {
       reach_[std::size_t(a)] = seen;
     });
     open.each([&](int u) {
-      Bits<W> kept;
+      Bits<W> remaining;
       relation[std::size_t(u)].each([&](int a) {
-        if (reach_[std::size_t(a)].test(u)) kept.set(a);
+        if (reach_[std::size_t(a)].test(u)) remaining.set(a);
       });
-      relation[std::size_t(u)] = kept;
+      relation[std::size_t(u)] = remaining;
     });
   }
 
@@ -145,6 +152,7 @@ class Frontier {
   std::vector<int> order_;
   std::vector<Bits<W>> same_;                 // the component of each node
   std::vector<Bits<W>> undecided_;            // before layer t
+  std::vector<Bits<W>> open_;                 // see open()
   std::vector<std::vector<Bits<W>>> future_;  // after layer t: the undecided nodes that each node may point to
   mutable std::vector<Bits<W>> links_, reach_;
 };

@@ -1,12 +1,13 @@
 // The order in which nodes are decided. It changes no answer, but the number of states by orders of magnitude: what
 // counts is how many cheap arcs cross the frontier between decided and undecided nodes. Orders are found by simulated
-// annealing on an estimate of that, then compared and improved by the states of a real diagram with a smaller limit.
-// Components are decided one after the other. The same input gives the same order.
+// annealing on an estimate of that, then compared by the states of real diagrams with smaller limits. Components are
+// decided one after the other. The same input gives the same order.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -63,43 +64,38 @@ class NodeOrders {
     }
     return order;
   }
-  // The best order found with about this many steps, judged by the steps of the diagrams up to `limits`.
-  std::vector<int> search(const std::vector<Cost>& limits, const Allowance& allowed, std::size_t effort,
-                          base::ThrottledWatch& watch) const {
-    std::size_t spent = 0, best = kTooMany;
-    std::vector<int> best_order;
-    for (std::uint64_t start = 0; start < kStarts; ++start) {
-      std::vector<int> order = annealed(start + 1, start % 3 == 0 ? 0.4 : start % 3 == 1 ? 0.7 : 1.2);
-      const std::size_t steps =
-          count_steps(order, limits, {allowed.bytes, std::min(best, effort / kStarts)}, spent, watch);
-      if (steps < best || best_order.empty()) {
-        best = steps;
-        best_order = std::move(order);
+  // The best of several such orders, judged by the steps of their diagrams up to growing limits: after each, the better
+  // half remains.
+  std::vector<int> best(Cost lowest, Cost limit, const Allowance& allowed, base::ThrottledWatch& watch) const {
+    std::vector<Trial> trials;
+    for (std::uint64_t seed = 1; seed <= kTrialsEach; ++seed)
+      for (const double steepness : {0.7, 0.2, 0.4, 1.2, 2.0})
+        trials.push_back({std::make_unique<Deepening<W>>(candidates_, annealed(seed, steepness)), 0});
+    for (const double part : {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}) {
+      const Cost here = lowest + Cost(part * double(std::max<Cost>(0, limit - lowest)));
+      std::size_t fewest = std::min(kMostSteps, allowed.steps);
+      for (Trial& trial : trials) {
+        const Allowance left{allowed.bytes / trials.size(), 2 * fewest};
+        trial.steps = trial.deepening->stage(here, left, watch) ? trial.deepening->n_steps() : kTooMany;
+        fewest = std::min(fewest, trial.steps);
       }
+      std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.steps < b.steps; });
+      if (fewest < 4 * candidates_.size()) continue;  // too easy to tell them apart
+      trials.resize((trials.size() + 1) / 2);
+      while (trials.back().steps == kTooMany && trials.size() > 1) trials.pop_back();
+      if (trials.size() == 1) break;
     }
-    RandomNumbers random(1);
-    std::vector<int> order = best_order;
-    std::size_t current = best;
-    const std::size_t most_tries = 40 * n_;
-    for (std::size_t tries = 0; tries < most_tries && spent < effort && best > 2 * candidates_.size(); ++tries) {
-      std::vector<int> other = order;
-      if (!move(other, random) || !keeps_components(other)) continue;
-      const std::size_t most = current == kTooMany ? effort / kStarts : current + current / 50;
-      const std::size_t steps = count_steps(other, limits, {allowed.bytes, most}, spent, watch);
-      if (steps == kTooMany || steps > current + current / 200) continue;
-      current = steps;
-      order = std::move(other);
-      if (current < best) {
-        best = current;
-        best_order = order;
-      }
-    }
-    return best_order;
+    return trials.front().deepening->order();
   }
 
  private:
+  struct Trial {
+    std::unique_ptr<Deepening<W>> deepening;
+    std::size_t steps;
+  };
   static constexpr std::size_t kTooMany = ~std::size_t(0) / 2;
-  static constexpr std::uint64_t kStarts = 6;
+  static constexpr std::uint64_t kTrialsEach = 2;
+  static constexpr std::size_t kMostSteps = 50'000;
 
   // The sum over the layers of exp(steepness * the cheap arcs' ends that the frontier holds), as a logarithm.
   double estimate(const std::vector<int>& block, double steepness, std::vector<double>& open) const {
@@ -154,43 +150,6 @@ class NodeOrders {
     }
     block = best;
   }
-  bool move(std::vector<int>& order, RandomNumbers& random) const {
-    const std::size_t kind = random.below(3), i = random.below(n_), j = random.below(n_);
-    const std::size_t length = kind == 1 ? 2 + random.below(6) : 1;
-    if (kind == 2) {
-      const std::size_t k = i + 1 + random.below(3);
-      if (k >= n_) return false;
-      std::swap(order[i], order[k]);
-      return true;
-    }
-    if (i + length > n_) return false;
-    std::vector<int> part(order.begin() + std::ptrdiff_t(i), order.begin() + std::ptrdiff_t(i + length));
-    order.erase(order.begin() + std::ptrdiff_t(i), order.begin() + std::ptrdiff_t(i + length));
-    if (kind == 1 && random.below(2)) std::reverse(part.begin(), part.end());
-    order.insert(order.begin() + std::ptrdiff_t(std::min(j, order.size())), part.begin(), part.end());
-    return true;
-  }
-  bool keeps_components(const std::vector<int>& order) const {
-    std::vector<std::uint8_t> is_seen(n_, 0);
-    for (std::size_t t = 0; t < n_; ++t) {
-      const std::size_t k = std::size_t(component_[std::size_t(order[t])]);
-      if (t > 0 && component_[std::size_t(order[t - 1])] == int(k)) continue;
-      if (is_seen[k]) return false;
-      is_seen[k] = 1;
-    }
-    return true;
-  }
-  std::size_t count_steps(const std::vector<int>& order, const std::vector<Cost>& limits, const Allowance& allowed,
-                          std::size_t& spent, base::ThrottledWatch& watch) const {
-    Deepening<W> deepening(candidates_, order);
-    for (const Cost limit : limits) {
-      const bool is_done = deepening.stage(limit, allowed, watch);
-      spent += deepening.n_steps() + candidates_.size();
-      if (!is_done) return kTooMany;
-    }
-    return deepening.n_steps();
-  }
-
   const Candidates<W>& candidates_;
   std::size_t n_;
   std::vector<int> component_;

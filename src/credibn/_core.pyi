@@ -152,18 +152,31 @@ class CountedNetworks:
     def weigh(self, step: float) -> tuple[float, NDArray[np.float64]]: ...
     def sample(self, random: NDArray[np.float64], step: float) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
-def count_networks(
-    offsets: NDArray[np.int64],
-    costs: NDArray[np.int64],
-    masks: NDArray[np.uint64],
-    lowers: NDArray[np.int64],
-    reduced: NDArray[np.int64],
-    best: int,
-    width: int,
-    with_classes: bool,
-    max_bytes: int,
-    watch: Callable[[float], bool] | None,
-) -> CountedNetworks: ...
+class NetworkCounter:
+    def __init__(
+        self,
+        offsets: NDArray[np.int64],
+        costs: NDArray[np.int64],
+        masks: NDArray[np.uint64],
+        best: int,
+        width: int,
+        with_classes: bool,
+        max_bytes: int,
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    def add(
+        self,
+        chosen: NDArray[np.int64],
+        lowers: NDArray[np.int64],
+        reduced: NDArray[np.int64],
+        max_steps: int,
+        watch: Callable[[float], bool] | None,
+    ) -> Literal["complete", "too_large", "stopped"]: ...
+    def count(
+        self, unexplored: int | None, is_stopped: bool, watch: Callable[[float], bool] | None
+    ) -> CountedNetworks: ...
+
 def network_scores(
     offsets: NDArray[np.int64], scores: NDArray[np.float64], choices: NDArray[np.uint32], n_threads: int = 1
 ) -> NDArray[np.float64]: ...

@@ -35,8 +35,8 @@ def problem_of(costs, epsilon, unit, watch=None, **options):
     return SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=Run(watch, n_threads=1))
 
 
-def count(costs, epsilon, unit="networks", **options):
-    return count_credible(problem_of(costs, epsilon, unit, **options))
+def count(costs, epsilon, unit="networks", max_steps=1 << 20, **options):
+    return count_credible(problem_of(costs, epsilon, unit, **options), max_steps)
 
 
 def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=None):
@@ -45,10 +45,10 @@ def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=Non
     beyond = (floats - np.repeat(floats[offsets[:-1]], np.diff(offsets))).astype(np.int64)
     is_empty_set = ~masks.any(axis=1)
     known = beyond[is_empty_set] if is_empty_set.sum() == len(costs) else np.maximum.reduceat(beyond, offsets[:-1])
+    counter = _core.NetworkCounter(offsets, beyond, masks, int(known.sum()), width, with_classes, max_bytes)
     no_reduced = np.zeros((0, len(beyond)), dtype=np.int64)
-    return _core.count_networks(
-        offsets, beyond, masks, NO_BOUNDS, no_reduced, int(known.sum()), width, with_classes, max_bytes, watch
-    )
+    outcome = counter.add(np.arange(len(beyond)), NO_BOUNDS, no_reduced, 1 << 62, watch)
+    return counter.count(None if outcome == "complete" else 0, outcome == "stopped", watch)
 
 
 def integer(words):
@@ -139,6 +139,46 @@ def test_samples_are_networks_of_the_set_in_proportion_to_their_weights():
         for dag, share in zip(expected, weights / weights.sum(), strict=True):
             spread = math.sqrt(share * (1 - share) / n_samples)
             assert abs(drawn.count(dag) / n_samples - share) < 5 * spread + 1e-9
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32), st.booleans(), st.sampled_from([0.0, 0.7, 2.0]), st.integers(1, 20))
+@examples(60)
+def test_branches_hold_each_network_once(n, seed, has_ties, epsilon, max_steps):
+    random = np.random.default_rng(seed)
+    costs = random_costs(n, random, has_ties=has_ties, share=0.4 if n == 5 else 1.0)
+    expected = oracle.credible_dags(n, costs, epsilon + TOLERANCE)
+    found = count(costs, epsilon, max_steps=max_steps)
+    assert found.is_complete
+    assert found.networks.n_networks() == len(expected)
+    assert found.networks.n_networks(epsilon / 2) == len(oracle.credible_dags(n, costs, epsilon / 2 + TOLERANCE))
+    whole = count(costs, epsilon).networks
+    assert found.networks.log_mass == pytest.approx(whole.log_mass, abs=1e-12)
+    shares = [
+        dict(zip(some.candidates.tolist(), some.shares.tolist(), strict=True)) for some in (found.networks, whole)
+    ]
+    assert shares[0] == pytest.approx(shares[1], abs=1e-12)
+    drawn = dags_of(type("Drawn", (), {"choices": found.networks.sample(50, np.random.default_rng(1))}), costs)
+    assert set(drawn) <= set(expected)
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32), st.booleans(), st.sampled_from([0.0, 1.0, 2.0]), st.integers(1, 20))
+@examples(60)
+def test_signed_weights_count_classes_across_branches(n, seed, has_ties, epsilon, max_steps):
+    costs = equivalent_costs_on_a_grid(n, np.random.default_rng(seed), has_ties)
+    epsilon = epsilon if n < 5 else epsilon / 4
+    found = count(costs, epsilon, "classes", max_steps=max_steps if n < 5 else 20 * max_steps)
+    for part in (epsilon, 0.0):
+        expected = set(oracle.credible_dags(n, costs, part + TOLERANCE))
+        assert found.networks.n_networks(part) == len(expected)
+        assert found.networks.n_classes(part) == len({frozenset(members_of(dag)) for dag in expected})
+
+
+def test_equal_costs_are_counted_in_many_branches():
+    """As above: all networks on four nodes and their classes."""
+    costs = [dict.fromkeys(oracle.all_parent_sets(4, child), 1.0) for child in range(4)]
+    found = count(costs, 0.0, "classes", max_steps=20)
+    assert found.statistics["n_branches"] > 10
+    assert (found.networks.n_networks(), found.networks.n_classes()) == (543, 185)
 
 
 def whole_costs(n, seed):

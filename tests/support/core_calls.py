@@ -539,23 +539,36 @@ SEARCH = {
 # ----------------------------------------------------------------- counting
 
 
-def counting_arguments() -> Arguments:
+def counter_arguments() -> Arguments:
     return {
         "offsets": OFFSETS.copy(),
         "costs": COSTS.astype(np.int64),
         "masks": CANDIDATE_MASKS.copy(),
-        "lowers": np.array([0], dtype=np.int64),
-        "reduced": np.zeros((1, 5), dtype=np.int64),
         "best": 5,
         "width": 2,
         "with_classes": True,
         "max_bytes": 1 << 24,
+    }
+
+
+def whole_arguments() -> Arguments:
+    return {
+        "chosen": np.arange(5),
+        "lowers": np.array([0], dtype=np.int64),
+        "reduced": np.zeros((1, 5), dtype=np.int64),
+        "max_steps": 1 << 20,
         "watch": None,
     }
 
 
+def counter() -> _core.NetworkCounter:
+    return _core.NetworkCounter(**counter_arguments())
+
+
 def counted() -> _core.CountedNetworks:
-    return _core.count_networks(**counting_arguments())
+    added = counter()
+    added.add(**whole_arguments())
+    return added.count(None, False, None)
 
 
 def random_numbers() -> np.ndarray:
@@ -563,18 +576,31 @@ def random_numbers() -> np.ndarray:
 
 
 COUNTING = {
-    "count_networks": Call(
-        _core.count_networks,
-        counting_arguments,
+    "NetworkCounter": Call(
+        _core.NetworkCounter,
+        counter_arguments,
         {
             "offsets": [changed(OFFSETS, 0, 1), changed(OFFSETS, 1, 0)],
             "costs": [changed(COSTS.astype(np.int64), 0, value) for value in (-1, 1 << 57)],
             "masks": [changed(CANDIDATE_MASKS, (0, 0), value) for value in (1, 8)],
-            "lowers": [np.array([1 << 60])],
-            "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
             "best": [1 << 60, -(1 << 60)],
             "width": [-1, 1 << 60],
         },
+    ),
+    "NetworkCounter.bytes": Call(lambda: counter().bytes, dict),
+    "NetworkCounter.add": Call(
+        lambda **arguments: counter().add(**arguments),
+        whole_arguments,
+        {
+            "chosen": [np.array(chosen) for chosen in ([0, 1, 2, 3, 5], [0, 2, 1, 3, 4], [-1, 1, 2, 3, 4])],
+            "lowers": [np.array([1 << 60])],
+            "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
+        },
+    ),
+    "NetworkCounter.count": Call(
+        lambda **arguments: counter().count(**arguments),
+        lambda: {"unexplored": 3, "is_stopped": False, "watch": None},
+        {"unexplored": [1 << 60]},
     ),
     "CountedNetworks": Call(counted, dict),
     "CountedNetworks.count_up_to": Call(lambda limit: counted().count_up_to(limit), lambda: {"limit": 100}),

@@ -15,17 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.factored.bounds import dual_bounds
+from credibn.factored.bounds import Branch, bounded, tightened, whole
+from credibn.factored.branching import split
 from credibn.factored.grid import Grid, grid_of
 from credibn.search.collection import new_collection, tally_of
 from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
 from credibn.search.problem import SearchProblem
+from credibn.search.relaxation import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "factored"
+_MAX_STEPS = 300_000
+"""Of a branch, in one stage: some seconds."""
+_FEW_STEPS = 5_000
+"""Less than fresh dual values cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,50 +118,131 @@ class Counting:
     statistics: Mapping[str, object] = field(default_factory=dict)
 
 
-def count_credible(problem: SearchProblem) -> Counting:
-    """Count the networks within epsilon of the optimum; with classes where the problem asks for classes."""
+def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Counting:
+    """Count the networks within epsilon of the optimum; with classes where the problem asks for classes.
+
+    Where the diagram of a branch takes more than `max_steps`, the branch is split.
+    """
     collection = new_collection(problem)
     search = Exploration(problem, collection)
     problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
     grid = grid_of(problem.offsets, problem.costs)
-    bounds = dual_bounds(search, problem, grid)
+    root = whole(search)
     if search.is_stopped:
         return Counting(None, False, True, search.lowest_cost, search.best_row)
-    chosen = np.flatnonzero(bounds.is_open)
+    if root is None:
+        return Counting(None, True, False, math.inf, search.best_row)
+    chosen = np.flatnonzero(root.is_open)
     offsets = np.searchsorted(chosen, problem.offsets).astype(np.int64)
     costs, masks = grid.costs[chosen], problem.masks[chosen]
     if search.best_row is None:  # no network costs more than this
         best = int(np.maximum.reduceat(costs, offsets[:-1]).sum())
     else:
         best = int(grid.costs[problem.offsets[:-1] + search.best_row].sum())
-    with_classes = problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks)
-    counted = _core.count_networks(
+    max_bytes = allowed_bytes(problem) or 1 << 62
+    counter = _core.NetworkCounter(
         offsets,
         costs,
         np.ascontiguousarray(masks),
-        bounds.lowers,
-        np.ascontiguousarray(bounds.reduced),
         best,
         grid.steps(problem.epsilon + problem.tolerance) + grid.rounding,
-        with_classes,
-        allowed_bytes(problem) or 1 << 62,
-        lambda _: problem.run("counting", 0.0),
+        problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks),
+        max_bytes,
     )
+    branches = _Branches(search, grid, chosen, counter, max_steps, max_bytes)
+    unexplored = branches.add_all(root)
+    counted = counter.count(unexplored, search.is_stopped, lambda _: problem.run("counting", 1.0))
     statistics = {
         "gap_before": search.statistics.gap_before,
         "gap_after": search.statistics.gap_after,
         "n_candidates": len(chosen),
+        "n_branches": branches.n_done,
         "n_states": counted.n_states,
         "n_class_states": counted.n_class_states,
     }
+    is_complete = counted.outcome == "complete"
     if counted.is_empty:
-        is_complete = counted.outcome == "complete"
         lowest = math.inf if is_complete else max(search.lowest_cost, grid.cost(counted.bound))
         return Counting(None, is_complete, counted.outcome == "stopped", lowest, search.best_row, statistics)
     networks = FactoredNetworks(counted, grid, problem.offsets, chosen, problem.tolerance)
-    is_complete = counted.outcome == "complete"
     bound = math.inf if is_complete else networks.last_cost
     return Counting(networks, is_complete, counted.outcome == "stopped", bound, search.best_row, statistics)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A branch to be counted: its open candidates, what it is part of, and a guess at its share of the work."""
+
+    is_open: Flags
+    parent: Branch
+    share: float
+    level: int  # how often it is what remains when expensive candidates have got their own branches
+
+
+@dataclass
+class _Branches:
+    """The way through the branches, depth first."""
+
+    search: Exploration
+    grid: Grid
+    candidates: NDArray[np.int64]  # of the diagram, as positions among all
+    counter: _core.NetworkCounter
+    max_steps: int
+    max_bytes: int
+    n_done: int = 0
+    share_done: float = 0.0
+
+    def add_all(self, root: Branch) -> int | None:
+        """Add the networks of all branches; return a bound on those left out, in steps, None if there are none."""
+        if self._add(root, self.max_steps):
+            return None
+        todo = self._split(root, 1.0, 0)
+        if not todo:
+            return self._lower(root)
+        while todo:
+            task = todo[-1]
+            branch = self._count(task)
+            if branch is None:
+                todo.pop()
+                self.share_done += task.share
+                continue
+            children = self._split(branch, task.share, task.level)
+            if not children:
+                return min(self._lower(task.parent) for task in todo)
+            todo[-1:] = children
+        return None
+
+    def _split(self, branch: Branch, share: float, level: int) -> list[_Task]:
+        """Return the branches of a branch, the last to be done first; none where it is time to stop."""
+        if self.search.is_stopped or 2 * self.counter.bytes > self.max_bytes:
+            return []
+        taking, remaining = split(self.search, branch, level)
+        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in reversed(taking)]
+        return [_Task(remaining, branch, share / 2, level + 1), *tasks] if tasks else []
+
+    def _count(self, task: _Task) -> Branch | None:
+        """Add the networks of a task, at first with the dual values of its parent; return it where it is too large."""
+        branch = bounded(self.search, task.is_open, task.parent.duals)
+        if branch is None or self._add(branch, min(_FEW_STEPS, self.max_steps)):
+            return None
+        if self.search.is_stopped:
+            return branch
+        branch = tightened(self.search, branch)
+        return None if branch is None or self._add(branch, self.max_steps) else branch
+
+    def _add(self, branch: Branch, max_steps: int) -> bool:
+        """Add the networks of a branch, unless it is too large."""
+        chosen, lowers, reduced = branch.in_steps(self.grid, self.search.collection.limit())
+        max_steps = max(max_steps, self.search.n)  # always enough for one network
+        outcome = self.counter.add(np.searchsorted(self.candidates, chosen), lowers, reduced, max_steps, self._watch)
+        self.n_done += outcome == "complete"
+        return outcome == "complete"
+
+    def _lower(self, branch: Branch) -> int:
+        return int(branch.in_steps(self.grid, self.search.collection.limit())[1].max())
+
+    def _watch(self, _: float) -> bool:
+        return self.search.report("counting", self.share_done)
 
 
 def _members_cost_the_same(offsets: NDArray[np.int64], costs: NDArray[np.int64], masks: NDArray[np.uint64]) -> bool:
