@@ -516,12 +516,13 @@ class Exploration:
         used = np.flatnonzero(values > POSITIVE)
         bits = self.splitter.parent_bits(self.masks[used])
         np.add.at(weights, self.nodes[used], values[used, None] * bits)
+        missing = weights.sum(axis=1)  # of each node, the value of its parents that are not placed yet
         order: list[int] = []
-        left = np.ones(self.n, dtype=bool)
-        while left.any():
-            missing = np.where(left, weights[:, left].sum(axis=1), np.inf)
-            order.append(int(np.argmin(missing)))
-            left[order[-1]] = False
+        for _ in range(self.n):
+            node = int(np.argmin(missing))
+            order.append(node)
+            missing -= weights[:, node]
+            missing[order] = np.inf
         return np.array(order, dtype=np.int64)
 
 
