@@ -252,11 +252,15 @@ class SearchProblem:
     def separate_cluster_cuts(
         self, values: NDArray[np.float64], max_k: int, max_cuts: int, least: float
     ) -> list[int]: ...
-    def separate_zero_half_cuts(
+    def separate_diverse_cuts(
         self,
-        values: NDArray[np.float64],
+        points: NDArray[np.float64],
+        counts: NDArray[np.uint8],
         ids: NDArray[np.int64],
+        max_k: int,
+        max_found: int,
         max_cuts: int,
+        max_cosine: float,
         least: float,
     ) -> list[int]: ...
     def cut(self, id: int) -> tuple[NDArray[np.uint32], NDArray[np.int32], int]: ...

@@ -404,15 +404,23 @@ SEARCH = {
         lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_cuts": 10, "least": 0.01},
         {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "max_k": [0, -1]},
     ),
-    "SearchProblem.separate_zero_half_cuts": Call(
-        lambda **arguments: problem().separate_zero_half_cuts(**arguments),
+    "SearchProblem.separate_diverse_cuts": Call(
+        lambda **arguments: problem().separate_diverse_cuts(**arguments),
         lambda: {
-            "values": np.array([0.5, 0.5, 0.5, 0.5, 1.0]),
+            "points": np.array([[0.5, 0.5, 0.5, 0.5, 1.0]]),
+            "counts": np.ones(5, dtype=np.uint8),
             "ids": np.array([0]),
+            "max_k": 2,
+            "max_found": 10,
             "max_cuts": 10,
+            "max_cosine": 0.6,
             "least": 0.01,
         },
-        {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "ids": WRONG_IDS},
+        {
+            "points": [changed(COSTS, 1, value)[np.newaxis] for value in NOT_FINITE],
+            "max_k": [0, -1],
+            "ids": WRONG_IDS,
+        },
         frozenset({("ids", 0)}),
     ),
     "SearchProblem.cut": Call(lambda id: problem().cut(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
