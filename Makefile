@@ -47,6 +47,11 @@ format: $(VENV)/.lint
 docs: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
+# The pictures of the documents, by the code that the pages show; needs chromium.
+.PHONY: pictures
+pictures: $(VENV)/.test
+	$(BIN)/python docs/make_pictures.py
+
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.search

@@ -57,30 +57,51 @@ Out<double> to_matrix(const std::vector<CompensatedSum>& sums, std::size_t n) {
   return to_numpy(std::move(values), {n, n});
 }
 
+// The parent sets of each node with their probabilities: nodes, masks and probabilities as columns.
 template <int W>
-nb::object to_python(const ClassAverages<W>& averages, std::size_t n, std::size_t words) {
+nb::tuple to_columns(const std::vector<ParentSetSums<W>>& parent_sets, std::size_t words) {
   std::vector<std::int64_t> nodes;
   Words masks;
   std::vector<double> probabilities;
-  for (std::size_t v = 0; v < n; ++v) {
-    const ParentSetSums<W>& sums = averages.parent_sets[v];
-    for (std::size_t k = 0; k < sums.size(); ++k) {
+  for (std::size_t v = 0; v < parent_sets.size(); ++v)
+    for (std::size_t k = 0; k < parent_sets[v].size(); ++k) {
       nodes.push_back(std::int64_t(v));
-      append(&sums.set(k), 1, words, masks);
-      probabilities.push_back(sums.sum(k));
+      append(&parent_sets[v].set(k), 1, words, masks);
+      probabilities.push_back(parent_sets[v].sum(k));
     }
-  }
+  const std::size_t m = nodes.size();
+  return nb::make_tuple(to_numpy(std::move(nodes), {m}), to_numpy(std::move(masks), {m, words}),
+                        to_numpy(std::move(probabilities), {m}));
+}
+
+template <int W>
+nb::object to_python(const ClassAverages<W>& averages, std::size_t n, std::size_t words) {
   std::vector<std::int64_t> triples;
   std::vector<double> of_triples;
   for (const auto& [key, probability] : averages.v_structures()) {
     triples.insert(triples.end(), {std::int64_t(key / n / n), std::int64_t(key / n % n), std::int64_t(key % n)});
     of_triples.push_back(probability);
   }
-  const std::size_t m = nodes.size(), j = of_triples.size();
-  return nb::make_tuple(to_numpy(std::move(nodes), {m}), to_numpy(std::move(masks), {m, words}),
-                        to_numpy(std::move(probabilities), {m}), to_matrix(averages.compelled, n),
-                        to_matrix(averages.reversible, n), to_matrix(averages.blankets, n),
-                        to_numpy(std::move(triples), {j, 3}), to_numpy(std::move(of_triples), {j}));
+  const std::size_t j = of_triples.size();
+  return to_columns(averages.parent_sets, words) +
+         nb::make_tuple(to_matrix(averages.compelled, n), to_matrix(averages.reversible, n),
+                        to_matrix(averages.blankets, n), to_numpy(std::move(triples), {j, 3}),
+                        to_numpy(std::move(of_triples), {j}));
+}
+
+template <int W>
+nb::object to_python(const AncestorAverages<W>& averages, std::size_t n, std::size_t) {
+  return nb::cast(to_matrix(averages.sums, n));
+}
+
+// The parent sets of each node, and the probability of each together with each descendant of the node.
+template <int W>
+nb::object to_python(const CauseAverages<W>& averages, std::size_t n, std::size_t words) {
+  std::vector<double> paths;
+  for (const auto& of_node : averages.paths)
+    for (const CompensatedSum& sum : of_node) paths.push_back(sum.value());
+  const std::size_t m = paths.size() / n;
+  return to_columns(averages.parent_sets, words) + nb::make_tuple(to_numpy(std::move(paths), {m, n}));
 }
 
 // Adds every network, or the class it stands for, to averages of some kind.
@@ -97,53 +118,13 @@ Averages<W> averaged(const WeightedNetworks& networks, bool are_classes) {
   return averages;
 }
 
-nb::object average_structure_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
-                                const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
+template <template <int> class Averages>
+nb::object average_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
+                      const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
   const WeightedNetworks networks{offsets, masks, choices, weights};
   networks.check();
   return with_width(networks.words(), [&](auto width) {
-    return to_python(averaged<decltype(width)::value, ClassAverages>(networks, are_classes), networks.n(),
-                     networks.words());
-  });
-}
-
-nb::object average_ancestors_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
-                                const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
-  const WeightedNetworks networks{offsets, masks, choices, weights};
-  networks.check();
-  return with_width(networks.words(), [&](auto width) {
-    const auto averages = averaged<decltype(width)::value, AncestorAverages>(networks, are_classes);
-    return nb::cast(to_matrix(averages.sums, networks.n()));
-  });
-}
-
-// For each node and each of its parent sets: the probability, alone and together with each descendant.
-template <int W>
-nb::object to_python(const CauseAverages<W>& averages, std::size_t n, std::size_t words) {
-  std::vector<std::int64_t> nodes;
-  Words masks;
-  std::vector<double> probabilities, paths;
-  for (std::size_t v = 0; v < n; ++v) {
-    const ParentSetSums<W>& sums = averages.parent_sets[v];
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      nodes.push_back(std::int64_t(v));
-      append(&sums.set(k), 1, words, masks);
-      probabilities.push_back(sums.sum(k));
-    }
-    for (const CompensatedSum& sum : averages.paths[v]) paths.push_back(sum.value());
-  }
-  const std::size_t m = nodes.size();
-  return nb::make_tuple(to_numpy(std::move(nodes), {m}), to_numpy(std::move(masks), {m, words}),
-                        to_numpy(std::move(probabilities), {m}), to_numpy(std::move(paths), {m, n}));
-}
-
-nb::object average_causes_py(const In<std::int64_t, 1>& offsets, const In<std::uint64_t, 2>& masks,
-                             const In<std::uint32_t, 2>& choices, const In<double, 1>& weights, bool are_classes) {
-  const WeightedNetworks networks{offsets, masks, choices, weights};
-  networks.check();
-  return with_width(networks.words(), [&](auto width) {
-    return to_python(averaged<decltype(width)::value, CauseAverages>(networks, are_classes), networks.n(),
-                     networks.words());
+    return to_python(averaged<decltype(width)::value, Averages>(networks, are_classes), networks.n(), networks.words());
   });
 }
 
@@ -171,12 +152,13 @@ nb::object sample_members_py(const In<std::uint64_t, 3>& masks, std::uint64_t se
 }  // namespace
 
 void bind_averages(nb::module_& module) {
-  module.def("average_structure", &average_structure_py, array("offsets"), array("masks"), array("choices"),
-             array("weights"), nb::arg("are_classes"));
-  module.def("average_ancestors", &average_ancestors_py, array("offsets"), array("masks"), array("choices"),
-             array("weights"), nb::arg("are_classes"));
-  module.def("average_causes", &average_causes_py, array("offsets"), array("masks"), array("choices"), array("weights"),
-             nb::arg("are_classes"));
+  const auto define = [&](const char* name, auto function) {
+    module.def(name, function, array("offsets"), array("masks"), array("choices"), array("weights"),
+               nb::arg("are_classes"));
+  };
+  define("average_structure", &average_py<ClassAverages>);
+  define("average_ancestors", &average_py<AncestorAverages>);
+  define("average_causes", &average_py<CauseAverages>);
   module.def("sample_members", &sample_members_py, array("masks"), nb::arg("seed"));
 }
 

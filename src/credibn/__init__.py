@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from credibn.data import Dataset, read_data
     from credibn.errors import CredibnError, CredibnWarning
     from credibn.graphs import CPDAG
+    from credibn.imputation import ImputedResult, impute_and_learn
     from credibn.learning import exact_posterior, k_best_classes, k_best_networks, learn
     from credibn.models import (
         AveragedModel,
@@ -66,6 +67,7 @@ __all__ = [
     "EdgePenalty",
     "FeatureProbability",
     "GaussianBIC",
+    "ImputedResult",
     "LocalScore",
     "Posterior",
     "ScoreTable",
@@ -76,6 +78,7 @@ __all__ = [
     "estimate_scoring",
     "exact_posterior",
     "fit_network",
+    "impute_and_learn",
     "k_best_classes",
     "k_best_networks",
     "learn",
@@ -93,6 +96,7 @@ _STAGES = {
     "data": ("Dataset", "read_data"),
     "errors": ("CredibnError", "CredibnWarning"),
     "graphs": ("CPDAG",),
+    "imputation": ("ImputedResult", "impute_and_learn"),
     "learning": ("exact_posterior", "k_best_classes", "k_best_networks", "learn"),
     "models": ("AveragedModel", "BayesianNetwork", "average_models", "fit_network", "read_network", "write_network"),
     "posterior": ("Posterior",),

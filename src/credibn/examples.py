@@ -7,6 +7,9 @@ Small networks from textbooks and papers, whose structure is known; and a well-k
 - ``"cancer"``: Korb & Nicholson (2010), "Bayesian Artificial Intelligence", 2nd edition, section 2.2.
 - ``"earthquake"``: the burglar alarm of Pearl (1988), with the numbers of Korb & Nicholson (2010), section 2.5.
 - ``"sprinkler"``: Russell & Norvig (2010), "Artificial Intelligence", 3rd edition, section 14.5.
+- `sample_experiments`: proteins of a cell under experiments, in the spirit of Sachs et al. (2005), "Causal
+  protein-signaling networks derived from multiparameter single-cell data", Science 308. The names are theirs; the edges
+  and the numbers of this smaller network are ours.
 - `tic_tac_toe`: the 958 boards on which a game of tic-tac-toe can end, found by playing every game. The UCI
   repository's "Tic-Tac-Toe Endgame" has the same content.
 """
@@ -23,7 +26,17 @@ from credibn.errors import OptionError
 from credibn.models import BayesianNetwork
 from credibn.models.local_models import table_in_order
 
-__all__ = ["ASIA", "NETWORKS", "YesNoNode", "example_network", "sample_asia", "sample_example", "tic_tac_toe"]
+__all__ = [
+    "ASIA",
+    "NETWORKS",
+    "SIGNALLING",
+    "YesNoNode",
+    "example_network",
+    "sample_asia",
+    "sample_example",
+    "sample_experiments",
+    "tic_tac_toe",
+]
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,21 @@ NETWORKS: Mapping[str, tuple[YesNoNode, ...]] = {
 """Networks by name, parents before their children."""
 
 
+_LEVELS = ("high", "low")
+SIGNALLING = (
+    YesNoNode("pkc", (), {"": 0.5}, _LEVELS),
+    YesNoNode("pka", ("pkc",), {"y": 0.7, "n": 0.3}, _LEVELS),
+    YesNoNode("raf", ("pkc", "pka"), {"yy": 0.5, "yn": 0.9, "ny": 0.1, "nn": 0.5}, _LEVELS),
+    YesNoNode("mek", ("raf",), {"y": 0.85, "n": 0.15}, _LEVELS),
+    YesNoNode("erk", ("mek", "pka"), {"yy": 0.95, "yn": 0.6, "ny": 0.5, "nn": 0.1}, _LEVELS),
+    YesNoNode("akt", ("erk",), {"y": 0.85, "n": 0.2}, _LEVELS),
+    YesNoNode("p38", ("pkc",), {"y": 0.8, "n": 0.3}, _LEVELS),
+)
+"""The network of `sample_experiments`."""
+_EXPERIMENTS = (("", None), ("pka", True), ("pkc", True), ("mek", False), ("akt", False))
+"""What is set, and whether to a high level."""
+
+
 def example_network(name: str) -> BayesianNetwork:
     """Return an example network with its published parameters.
 
@@ -118,9 +146,22 @@ def sample_example(name: str, n_rows: int = 1000, seed: int = 0) -> pa.Table:
     """
     nodes = _nodes(name)
     n_rows, seed = whole_number("n_rows", n_rows, 1), whole_number("seed", seed, 0)
-    generator = np.random.default_rng(seed)
-    is_yes: dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
+    is_yes = _draw(nodes, n_rows, np.random.default_rng(seed))
+    return pa.table({node.name: np.where(is_yes[node.name], *node.states).astype(object) for node in nodes})
+
+
+_Answers = dict[str, np.ndarray[tuple[int], np.dtype[np.bool_]]]
+
+
+def _draw(
+    nodes: tuple[YesNoNode, ...], n_rows: int, generator: np.random.Generator, are_set: Mapping[str, bool] | None = None
+) -> _Answers:
+    """Draw the nodes in turn; those that are set have this answer whatever their parents have."""
+    is_yes: _Answers = {}
     for node in nodes:
+        if are_set is not None and node.name in are_set:
+            is_yes[node.name] = np.full(n_rows, are_set[node.name])
+            continue
         probability = np.zeros(n_rows)
         for answers, value in node.probability_of_yes.items():
             applies = np.ones(n_rows, dtype=bool)
@@ -128,7 +169,35 @@ def sample_example(name: str, n_rows: int = 1000, seed: int = 0) -> pa.Table:
                 applies &= is_yes[parent] == (answer == "y")
             probability[applies] = value
         is_yes[node.name] = generator.random(n_rows) < probability
-    return pa.table({node.name: np.where(is_yes[node.name], *node.states).astype(object) for node in nodes})
+    return is_yes
+
+
+def sample_experiments(n_rows: int = 200, seed: int = 0) -> pa.Table:
+    """Draw cells under five experiments: nothing set, pka or pkc activated, mek or akt inhibited.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of each experiment.
+    seed : int
+
+    Returns
+    -------
+    pyarrow.Table
+        Seven text columns of ``"high"`` and ``"low"``, and the column ``"set"`` that names what was set.
+
+    Examples
+    --------
+    >>> sample_experiments(2)["set"].to_pylist()
+    ['', '', 'pka', 'pka', 'pkc', 'pkc', 'mek', 'mek', 'akt', 'akt']
+    """
+    n_rows, generator = whole_number("n_rows", n_rows, 1), np.random.default_rng(whole_number("seed", seed, 0))
+    parts = []
+    for target, is_high in _EXPERIMENTS:
+        is_yes = _draw(SIGNALLING, n_rows, generator, {} if is_high is None else {target: is_high})
+        columns = {node.name: np.where(is_yes[node.name], *node.states).astype(object) for node in SIGNALLING}
+        parts.append(pa.table({**columns, "set": np.full(n_rows, target, dtype=object)}))
+    return pa.concat_tables(parts)
 
 
 def sample_asia(n_rows: int = 1000, seed: int = 0) -> pa.Table:

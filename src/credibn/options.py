@@ -63,6 +63,7 @@ _SAME_AS = {
     "checkpoint": "resume cache cache_dir checkpoint_dir",
     "executor": "client pool backend",
     "weights": "sample_weight weight count counts freq",
+    "interventions": "intervention targets intervention_targets do exp_index INT",
     "missing_values": "na_values na missing_symbol null_values",
     "missing": "na_action dropna handle_missing",
     "discretise": "discretize discretizer bins n_bins",
@@ -139,6 +140,9 @@ class ReadOptions(_Group):
         The states of a column in order, also those that the data does not show.
     weights : str, optional
         A column that holds the number of rows that each row stands for.
+    interventions : str, boolean table, or mapping, optional
+        What was set from outside in each row: the column that names it; True or False for each row and variable; or,
+        for a label in the index of a DataFrame, the names of the variables.
     missing : {"error", "drop", "state"}
         Refuse missing values, drop the rows that have some, or make "missing" a state.
     missing_values : iterable of str, optional
@@ -163,6 +167,7 @@ class ReadOptions(_Group):
     comment: str | None = None
     state_names: Mapping[str, Sequence[object]] | None = None
     weights: str | None = None
+    interventions: Any = None
     missing: str = "error"
     missing_values: Iterable[str] | None = None
     discretise: Any = None
@@ -173,6 +178,12 @@ class ReadOptions(_Group):
             object.__setattr__(self, "columns", _checked_kinds(self.columns))
         elif self.columns is not None:
             check_choice("columns", self.columns, get_args(Columns))
+        if self.missing == "impute":
+            raise OptionError(
+                "{} completes a table several times, so it has a function of its own: call impute_and_learn in Python, "
+                "'credibn impute' in the shell",
+                Option("missing", "impute"),
+            )
         check_choice("missing", self.missing, get_args(Missing))
         _check_text_options(self)
         is_count = isinstance(self.max_states, int) and not isinstance(self.max_states, bool)
@@ -186,6 +197,14 @@ class ReadOptions(_Group):
             )
         if self.weights is not None and not isinstance(self.weights, str):
             raise OptionError.refusing("weights", self.weights, "give the name of the column that holds the counts")
+        is_table = isinstance(self.interventions, str | Mapping) or np.ndim(self.interventions) == 2
+        if self.interventions is not None and not is_table:
+            raise OptionError.refusing(
+                "interventions",
+                self.interventions,
+                "give the name of a column, True or False for each row and variable, or a mapping from the labels of "
+                "rows to names of variables",
+            )
         object.__setattr__(self, "missing_values", checked_texts(self.missing_values))
 
 

@@ -9,6 +9,9 @@ import pytest
 
 import oracle
 from credibn import _core
+from credibn.search import SearchProblem, relaxation
+from credibn.search.collection import new_collection
+from credibn.search.exploration import Exploration
 from credibn.search.relaxation import Relaxation
 from profiles import sampled
 from searching import (
@@ -232,3 +235,39 @@ def test_more_than_64_nodes():
     found = search(costs, 0.1)
     assert found.best_cost == pytest.approx(1.0)
     assert len(found.costs) == 1
+
+
+def test_a_solver_gets_twice_as_many_iterations_each_time(monkeypatch):
+    _, offsets, flat, _, problem = complete_problem(3, np.random.default_rng(0))
+    program = Relaxation(problem, offsets, flat)
+
+    class Lost:
+        """A solver that never arrives."""
+
+        limits: list[int] = []
+
+        def setIntParam(self, _, value):
+            self.limits.append(value)
+
+        def solve(self, dual):
+            pass
+
+        def isOptimal(self):
+            return False
+
+        def getNIterations(self):
+            return self.limits[-1]
+
+    monkeypatch.setattr(program, "_lp", Lost())
+    monkeypatch.setattr(relaxation, "MOST_ITERATIONS", 1000)
+    assert not program._is_solved(dual=True)
+    assert Lost.limits == [100, 200, 400, 300]
+
+
+def test_a_network_and_a_bound_are_known_from_the_start():
+    costs = equivalent_costs(4, np.random.default_rng(3))
+    problem = SearchProblem(("a", "b", "c", "d"), *arrays(costs), 1.0, TOLERANCE, "networks")
+    start = Exploration(problem, new_collection(problem))
+    start.begin()
+    optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(4))
+    assert -math.inf < start.lowest_cost <= optimum <= start.collection.best() + TOLERANCE < math.inf

@@ -814,15 +814,19 @@ def test_an_error_in_the_callback_is_the_callers(engine):
 
 def test_too_large():
     rng = np.random.default_rng(12)
-    many = rng.integers(0, 2, (50, 256))
+
+    def coins(n):
+        return strategies.CodedTable(rng.integers(0, 2, (50, n)), (2,) * n, np.ones(50, dtype=np.int64)).dataset()
+
     with pytest.raises(TooLargeError, match="256 columns vary; at most 255"):
-        score_parent_sets(many, max_parents=1)
+        score_parent_sets(coins(256), max_parents=1)
+    hundred = coins(100)
     with pytest.raises(TooLargeError, match=r"needs .* sets and about .* GiB"):
-        score_parent_sets(many[:, :100], score="bdeu", engine="table")
+        score_parent_sets(hundred, score="bdeu", engine="table")
     with pytest.raises(TooLargeError):
         score_parent_sets(rng.normal(size=(100, 60)), score="bge")
-    assert estimate_scoring(many[:, :100], score="bdeu", engine="table").memory_bytes > scoring.MOST_TABLE_BYTES
-    assert score_parent_sets(many[:, :255], max_parents=1, engine="descent").n_variables == 255
+    assert estimate_scoring(hundred, score="bdeu", engine="table").memory_bytes > scoring.MOST_TABLE_BYTES
+    assert score_parent_sets(coins(255), max_parents=1, engine="descent").n_variables == 255
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from pages import ROOT, RUN, Reader, blocks_of, pages
 
 PAGES = pages()
 PAGES_WITH_EXAMPLES = [name for name, text in PAGES.items() if any(block.tag in RUN for block in blocks_of(text))]
-REFERENCE_DATA = {"docs/errata.md": ("insurance.csv",)}
+_NETWORKS = tuple(f"networks/{name}.bif" for name in ("child", "alarm", "hailfinder", "win95pts"))
+REFERENCE_DATA = {"docs/errata.md": ("insurance.csv",), "docs/gallery-networks.md": ("alarm.csv", *_NETWORKS)}
 """Files of the authors' data sets that a page's commands read."""
 
 
@@ -24,11 +25,24 @@ def test_examples_give_what_the_page_shows(page, tmp_path, monkeypatch, request)
     monkeypatch.chdir(tmp_path)
     pyarrow.csv.write_csv(sample_asia(), tmp_path / "clinic.csv")
     for name in REFERENCE_DATA.get(page, ()):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(request.getfixturevalue("shared_data") / name, tmp_path / name)
     reader = Reader()
     for block in blocks_of(PAGES[page]):
         if block.tag in RUN:
             reader.follow(page, block)
+
+
+@pytest.mark.parametrize("page", ["docs/gallery.md"])
+def test_the_graphs_of_the_gallery_are_those_that_its_code_makes(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reader = Reader()
+    for block in blocks_of(PAGES[page]):
+        reader.follow(page, block)
+    made = sorted(tmp_path.glob("*.svg"))
+    assert len(made) == 4
+    for picture in made:
+        assert picture.read_text() == (ROOT / "docs" / "images" / picture.name).read_text(), "run make pictures"
 
 
 @pytest.mark.parametrize("page", PAGES)

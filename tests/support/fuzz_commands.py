@@ -86,6 +86,7 @@ OPTIONS = {
     "score": "--threads --epsilon --engine --out --format --max-parents --estimate --score --discretise --json",
     "data": "--score --max-states --discretise --numeric --categorical --drop --only --missing --weights --json",
     "edges": "--prior --format --threshold --out --json",
+    "draw": "--prior --threshold --labels --highlight --layout --out --json",
     "report": "--out --data --missing --json",
     "predict": "--target --proba --impute --share --prior --out --data --ignore-extra --handle-unknown "
     "--allow-other-data --json",
@@ -95,11 +96,12 @@ OPTIONS = {
 }
 FLAGS = {
     *("--json", "--classes", "--total", "--estimate", "--proba", "--impute", "--ignore-extra", "--allow-other-data"),
-    *("--posterior-share", "--score-equivalent"),
+    *("--posterior-share", "--score-equivalent", "--labels"),
 }
-ARGUMENTS = {"edges": 1, "report": 1, "predict": 2, "fit": 2, "sample": 1, "convert": 2}
+ARGUMENTS = {"edges": 1, "draw": 1, "report": 1, "predict": 2, "fit": 2, "sample": 1, "convert": 2}
 USUAL = {
     "edges": ["result.credibn"],
+    "draw": ["result.credibn"],
     "report": ["result.credibn"],
     "predict": ["result.credibn", "data.csv"],
     "fit": ["data.csv", "[a][b|a][c]"],

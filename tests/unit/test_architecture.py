@@ -23,6 +23,7 @@ STAGES = {
     "models": 10,
     "effects": 11,
     "learning": 11,
+    "imputation": 12,
     "report": 12,
     "examples": 12,
     "sklearn": 13,
@@ -48,10 +49,13 @@ def module_name(path):
 
 
 def imports(path):
-    """Every module that a file imports, names imported from credibn itself in full, and whether inside a function."""
+    """Every module that a file imports, names imported from credibn itself in full, and whether not at once.
+
+    Later are those inside a function, and those for the type checker alone."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {id(node) for function in functions for node in ast.walk(function)}
+    later = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    later += [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    inside = {id(node) for part in later for node in ast.walk(part)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in inside) for alias in node.names)

@@ -204,6 +204,36 @@ def test_an_incomplete_result_says_so(folder, tmp_path):
     assert json.loads(succeed("edges", tmp_path, "--json"))["complete"] is False
 
 
+# Pictures.
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<svg xmlns"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")])
+def test_draw_writes_each_format_and_the_same_bytes_again(folder, tmp_path, ending, start):
+    path = tmp_path / f"graph.{ending}"
+    assert succeed("draw", folder / "result", "-o", path, "--labels").endswith(f"written to {path}\n")
+    first = path.read_bytes()
+    assert first.startswith(start)
+    succeed("draw", folder / "result", "-o", path, "--labels")
+    assert path.read_bytes() == first
+
+
+def test_draw_draws_what_python_draws(folder, found, tmp_path):
+    options = ("--threshold", "0.3", "--highlight", "lung", "--highlight", "smoke", "--layout", folder / "result")
+    facts = json.loads(succeed("draw", folder / "result", "-o", tmp_path / "graph.svg", *options, "--json"))
+    assert facts == {"n_variables": 8, "threshold": 0.3, "complete": True, "out": str(tmp_path / "graph.svg")}
+    drawn = found.graph_svg(0.3, highlight=["lung", "smoke"], layout=found.graph_layout(0.3))
+    assert (tmp_path / "graph.svg").read_text() == drawn + "\n"
+
+
+def test_draw_refuses_what_it_cannot_draw(folder, tmp_path):
+    assert (
+        "a graph is drawn to .svg, .pdf, .png files" in run("draw", folder / "result", "-o", tmp_path / "g.gif").stderr
+    )
+    wrong = run("draw", folder / "result", "-o", tmp_path / "g.svg", "--highlight", "lang")
+    assert (wrong.exit_code, "'lang'" in wrong.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
 # The page.
 
 
@@ -386,6 +416,13 @@ def test_sample(folder, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "rows.parquet"), expected)
     columns = json.loads(succeed(*words, "--json"))["columns"]
     assert columns == {name: expected[name].tolist() for name in expected}
+
+
+def test_sample_refuses_more_rows_than_memory_holds(folder):
+    result = run("sample", folder / "clinic.bif", "-n", 10**12)
+    assert result.exit_code == 2
+    assert "1,000,000,000,000 rows of 8 variables need about 466 TiB" in " ".join(result.stderr.split())
+    assert "draw fewer at a time, with other seeds" in " ".join(result.stderr.split())
 
 
 def test_convert_networks(folder, tmp_path):

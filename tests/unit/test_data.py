@@ -590,7 +590,7 @@ class TestMissing:
 
     def test_a_state_is_not_offered_for_numbers(self):
         table = pa.table({"x": [0.5, None, 1.5, 2.5], "y": ["a", "b", None, "a"]})
-        with pytest.raises(DataError, match=r": pass missing='drop' to leave out these rows, or impute first"):
+        with pytest.raises(DataError, match=r": pass missing='drop' to leave out these rows, or fill them in"):
             read_data(table)
         with pytest.raises(DataError, match=r"missing='state' to count"):
             read_data(table, drop=["x"])

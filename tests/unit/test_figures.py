@@ -11,7 +11,7 @@ from credibn import learn, read_data
 from credibn.credible.structures import Structures
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import edge_heat_map, gap_curve, overview
-from credibn.report.figures import BAYES_FACTORS, figure_svg, networks_within
+from credibn.report.figures import BAYES_FACTORS, figure_svg, networks_within, share_by_gap
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +140,41 @@ def test_a_set_plots_itself(asia):
     figure = asia.plot()
     assert [axes.get_xlabel() for axes in figure.axes[:2]] == ["Child", "Networks, the best first"]
     assert [axes.get_xlabel() for axes in overview(asia).axes[:2]] == ["Child", "Networks, the best first"]
+
+
+def test_the_share_within_each_factor_is_that_of_a_smaller_search(asia):
+    gaps, shares = share_by_gap(asia)
+    for factor in (3, 20, 150):
+        inside = gaps <= math.log(factor) * (1 + 1e-12)
+        assert shares[inside].max() == pytest.approx(learn(sample_asia(), bayes_factor=factor).posterior_share)
+    assert (np.diff(gaps) >= 0).all()
+    assert (np.diff(shares) >= 0).all()
+
+
+def test_many_steps_of_the_share_are_thinned():
+    result = learn(pa.table({"coin": ["head", "tail"] * 5}))
+    scores = result.optimal_score - np.linspace(0, 3, 20_000)
+    many = replace(result, structures=made_rows([1.1] * 20_000, scores), epsilon=3.0, log_total_mass=None)
+    gaps, shares = share_by_gap(many)
+    assert len(gaps) < 2_000
+    assert (gaps[-1], shares[-1]) == (pytest.approx(3.0), pytest.approx(1.0))
+
+
+def test_the_axis_says_what_the_share_is_of(asia):
+    assert asia.plot_share().get_ylabel() == "Share of the posterior of all networks"
+    assert [label.get_text() for label in asia.plot_share().get_xticklabels()] == ["1", "3", "20", "150"]
+    unknown = replace(asia, log_total_mass=None)
+    assert "unknown" in unknown.plot_share().get_ylabel()
+    assert share_by_gap(unknown)[1][-1] == pytest.approx(1.0)
+
+
+def test_curves_are_drawn_on_axes_that_are_given(asia):
+    from matplotlib.figure import Figure
+
+    left, right = Figure().subplots(1, 2)
+    assert asia.plot_gaps(ax=left) is left
+    assert asia.plot_share(ax=right) is right
+    nothing = replace(
+        asia, structures=asia.rows.first(0), complete=False, stopped_because="interrupted", unexplored_bound=math.inf
+    )
+    assert nothing.plot_share().get_ylim() == (0, 1)

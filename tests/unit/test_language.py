@@ -80,7 +80,7 @@ def documents():
 def sources():
     """Return the files of the source and of the tests, with their names; not this one, which lists the words."""
     paths = [path for folder in _FOLDERS for path in sorted((ROOT / folder).rglob("*"))]
-    ours = [path for path in paths if path.suffix in _SUFFIXES and not path.name.startswith("dagre") and path != FILE]
+    ours = [path for path in paths if path.suffix in _SUFFIXES and path != FILE]
     return {path.relative_to(ROOT).as_posix(): f"{path.name} {path.read_text(encoding='utf-8')}" for path in ours}
 
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import strategies
 from credibn import CredibnWarning, estimate_scoring, learn, read_data, score_parent_sets
 from credibn._base.text import duration_text
 from credibn._run.progress import StageBar
@@ -45,8 +46,9 @@ def test_every_engine_has_a_prediction(score):
 
 
 def test_two_hundred_columns_take_longer_than_anybody_waits():
-    values = np.random.default_rng(2).integers(0, 2, (500, 200))
-    estimate = estimate_scoring(values, n_threads=1)
+    codes = np.random.default_rng(2).integers(0, 2, (500, 200))
+    data = strategies.CodedTable(codes, (2,) * 200, np.ones(500, dtype=np.int64)).dataset()
+    estimate = estimate_scoring(data, n_threads=1)
     assert estimate.seconds > scoring.LONG
     assert estimate.feasible_parents >= 1
     assert estimate.feasible_seconds <= 60

@@ -28,6 +28,7 @@ STAGE_TITLES = {
     "sorting": "putting them in order",
     "grouping": "grouping them by class",
     "posterior": "summing over all networks",
+    "impute": "filling gaps and learning",
 }
 """How a progress bar calls the stages."""
 _SECONDS_BEFORE_BAR, _SECONDS_UNASKED = 0.5, 2.0

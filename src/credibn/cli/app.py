@@ -30,6 +30,7 @@ _COMMANDS = {
         "results:edges",
         "How probable is each edge? For each pair of variables: forward, backward, absent, compelled.",
     ),
+    "draw": ("draw:draw", "Draw the graph of edge probabilities: an SVG, PDF or PNG file."),
     "report": ("results:report", "Write the HTML report of a result."),
     "predict": (
         "models:predict",
@@ -38,6 +39,10 @@ _COMMANDS = {
     "effects": (
         "effects:effects",
         "Find what setting one variable does to another, averaged over networks; all pairs without --cause.",
+    ),
+    "impute": (
+        "impute:impute",
+        "Learn from a table with gaps: fill them in several times, and average what is learned.",
     ),
     "fit": (
         "models:fit",

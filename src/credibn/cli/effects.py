@@ -17,7 +17,7 @@ from credibn.cli.options import (
     grouped,
 )
 from credibn.credible import CredibleSet
-from credibn.effects.effect import ASSUMPTIONS
+from credibn.effects.effect import ASSUMPTIONS, Effect
 from credibn.errors import OptionError
 from credibn.models.averaging_networks import reading_of
 
@@ -92,6 +92,7 @@ def effects(
         n_draws=n_draws,
         seed=seed,
     )
+    assert isinstance(effect, Effect), "a pair was given"
     if out is not None:
         deliver(effect.parts, {**effect.as_json(), "complete": found.complete}, out, as_json)
     elif as_json:

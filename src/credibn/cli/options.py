@@ -95,6 +95,10 @@ class TableFlags:
     weights: Annotated[
         str | None, _data(metavar="COL", help="Column with the number of rows that each row stands for.")
     ] = None
+    interventions: Annotated[
+        str | None,
+        _data(metavar="COL", help="Column that names the variables set from outside in each row; empty for none."),
+    ] = None
     missing: MissingOption = "error"
     missing_values: Annotated[
         list[str] | None,
@@ -138,6 +142,7 @@ class TableFlags:
             thousands=self.thousands,
             comment=self.comment,
             weights=self.weights,
+            interventions=self.interventions,
             missing=self.missing,
             missing_values=self.missing_values or None,
             discretise=_cut_rules(self.discretise or []),

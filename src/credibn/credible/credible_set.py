@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from credibn.credible.classes import CredibleClass, CredibleClasses
 from credibn.credible.consensus import agreement_graph, threshold_graph
 from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies
+from credibn.credible.pictures import Pictures
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
 from credibn.credible.structures import Structures, count_at_least, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, shares, weigh
@@ -41,9 +42,10 @@ from credibn.scores.table import parent_positions
 from credibn.search import tolerance_of
 
 if TYPE_CHECKING:  # these take a while to import: only those who ask for a graph or a frame wait for them
-    from matplotlib.figure import Figure
     from networkx import DiGraph
     from pandas import DataFrame
+
+    from credibn.effects import Effect, Effects
 
 STOP_REASONS = ("time_limit", "max_networks", "max_classes", "memory_limit", "interrupted", "score_table")
 """Why a set is not complete; "score_table": the scores given do not reach far enough for the k best."""
@@ -59,7 +61,7 @@ _LARGEST_FACTOR = math.log(_FACTORS[-2])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CredibleSet:
+class CredibleSet(Pictures):
     """All networks whose log score is at least OPT - epsilon, or the k best; made by `learn` and `k_best_networks`.
 
     Attributes
@@ -163,6 +165,11 @@ class CredibleSet:
     def n_classes(self) -> int:
         """The number of Markov equivalence classes that the networks belong to."""
         return self.structures.n_classes
+
+    @property
+    def kind_of_classes(self) -> str:
+        """What members of a class share: "Markov" or, where variables were set from outside, "interventional"."""
+        return "interventional" if self.score_table.provenance.get("interventions") else "Markov"
 
     @property
     def bayes_factor(self) -> float:
@@ -448,6 +455,38 @@ class CredibleSet:
             seed=whole_number("seed", seed, 0),
         )
 
+    @overload
+    def effects(
+        self,
+        data: Any,
+        *,
+        cause: str | int,
+        outcome: str | int,
+        change: tuple[object, object] | None = None,
+        state: object | None = None,
+        level: float = 0.95,
+        prior: Prior = "networks",
+        equivalent_sample_size: float | None = None,
+        pseudo_rows: float = 1.0,
+        n_draws: int = 2000,
+        seed: int = 0,
+        allow_other_data: bool = False,
+        **read_options: Any,
+    ) -> Effect: ...
+    @overload
+    def effects(
+        self,
+        data: Any,
+        *,
+        cause: None = None,
+        outcome: None = None,
+        prior: Prior = "networks",
+        equivalent_sample_size: float | None = None,
+        pseudo_rows: float = 1.0,
+        allow_other_data: bool = False,
+        **read_options: Any,
+    ) -> Effects: ...
+    @overload
     def effects(
         self,
         data: Any,
@@ -464,7 +503,24 @@ class CredibleSet:
         seed: int = 0,
         allow_other_data: bool = False,
         **read_options: Any,
-    ) -> Any:
+    ) -> Effect | Effects: ...
+    def effects(
+        self,
+        data: Any,
+        *,
+        cause: str | int | None = None,
+        outcome: str | int | None = None,
+        change: tuple[object, object] | None = None,
+        state: object | None = None,
+        level: float = 0.95,
+        prior: Prior = "networks",
+        equivalent_sample_size: float | None = None,
+        pseudo_rows: float = 1.0,
+        n_draws: int = 2000,
+        seed: int = 0,
+        allow_other_data: bool = False,
+        **read_options: Any,
+    ) -> Effect | Effects:
         """Return the causal effect of one variable on another, averaged over the networks of the set; or of all pairs.
 
         In each network the effect follows from adjusting for the parents of the cause. Where no directed path leads
@@ -509,19 +565,17 @@ class CredibleSet:
         >>> learn(table).effects(table, cause="smoke", outcome="bronc")
         Effect(change of P(bronc = yes) when smoke is set to yes instead of no: +0.1998 [+0, +0.3458], no effect 31.4%)
         """
-        from credibn.effects.averaging import all_effects, effect_of, priors_of, training_table
+        from credibn.effects.averaging import Query, all_effects, check_pair, effect_of, table_and_priors
 
-        if (cause is None) is not (outcome is None):
-            raise OptionError(
-                "{} is missing; give cause and outcome, or neither for all pairs",
-                Option("outcome" if outcome is None else "cause"),
-            )
-        table = training_table(self, data, allow_other_data, read_options)
-        priors = priors_of(self.score_table.provenance, equivalent_sample_size, pseudo_rows)
+        check_pair(cause, outcome)
+        table, priors = table_and_priors(
+            self, data, allow_other_data, read_options, equivalent_sample_size, pseudo_rows
+        )
         causes = self.averages(prior).causes
         if cause is None or outcome is None:
             return all_effects(causes, table, priors)
-        return effect_of(lambda _: causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
+        query = Query(cause, outcome, change, state, level, priors, n_draws, seed)
+        return effect_of([(lambda _: causes, table)], query)
 
     def sample_networks(
         self, n_samples: int, *, weighted: bool = True, prior: Prior = "networks", seed: int = 0
@@ -594,12 +648,6 @@ class CredibleSet:
         """
         return agreement_graph(self.averages(prior).parent_sets)
 
-    def plot(self) -> Figure:
-        """Return a matplotlib figure: the probabilities of edges, and how the score falls from network to network."""
-        from credibn.report.figures import overview
-
-        return overview(self)
-
     def averages(self, prior: Prior = "networks") -> Averages:
         """Return the averages as arrays; those of a prior given by name are cached."""
         if isinstance(prior, str) and prior in self._known_averages:
@@ -632,10 +680,8 @@ class CredibleSet:
     def worded_summary(self, words: Callable[[Option], str]) -> str:
         """Return the summary with options as the reader knows them, see `credibn.errors.Option`."""
         best, is_single = "optimal" if self.is_optimum_proven else "best known", self.n_networks == 1
-        who = (
-            f"{' in '.join(self._counts('Markov equivalence class'))} over {plural(len(self.names), 'variable')} "
-            f"{'holds' if is_single else 'hold'}"
-        )
+        counts = " in ".join(self._counts(f"{self.kind_of_classes} equivalence class"))
+        who = f"{counts} over {plural(len(self.names), 'variable')} {'holds' if is_single else 'hold'}"
         caution = self.caution
         lines = [
             self.share_of(who),

@@ -137,13 +137,16 @@ class CountedFamilies:
         self._deviations = lru_cache(_COLUMNS_CACHED)(self._deviate)
         self._scatter = lru_cache(None)(self._multiply)  # small: all families without categories share these
         self._columns: dict[int, tuple[NDArray[np.float64], Unit]] = {}
+        self._of_child: dict[int, CountedFamilies] = {}
 
     def unit(self, v: int) -> Unit:
         """Return the unit of a continuous variable."""
         return self._column(v)[1]
 
     def statistics(self, child: int, parents: tuple[int, ...]) -> FamilyStatistics:
-        """Return what the table holds of a family."""
+        """Return what the table holds of a family: of the rows where the child was not set from outside."""
+        if self._data.interventions is not None:
+            return self._not_setting(child).statistics(child, parents)
         categorical = categorical_members(self.states, child, parents)
         continuous = continuous_members(self.states, child, parents)
         cells, counts, _ = self._cells(categorical)
@@ -153,6 +156,17 @@ class CountedFamilies:
             for b, w in enumerate(continuous[: a + 1]):
                 scatters[:, a, b] = scatters[:, b, a] = self._scatter(categorical, *sorted((v, w)))
         return FamilyStatistics(cells, counts, means, scatters)
+
+    def _not_setting(self, child: int) -> CountedFamilies:
+        """Return the families of the rows where a variable was not set, in the units of all rows."""
+        if child not in self._of_child:
+            children, rows, places = next(part for part in self._data.by_rows_not_set if child in part[0])
+            counted = CountedFamilies(rows)
+            for v in (v for v, labels in enumerate(self.states) if labels is None):
+                column, unit = self._column(v)
+                counted._columns[v] = column[places], unit
+            self._of_child |= dict.fromkeys(children, counted)
+        return self._of_child[child]
 
     def _column(self, v: int) -> tuple[NDArray[np.float64], Unit]:
         """Return a column with mean 0 and variance 1, if it varies, and its unit."""

@@ -77,6 +77,7 @@ def of_file(
     _require(set(training) == {"states", "cuts", "n_rows"}, "the training table is not described by its parts")
     states, n_rows = _states(training["states"], len(table.names)), training["n_rows"]
     _require(isinstance(n_rows, int) and not isinstance(n_rows, bool) and n_rows > 0, "the number of rows is wrong")
+    has_interventions = bool(table.provenance.get("interventions"))
     families = families_in(table, structures)
     n_cells = arrays["n_cells"]
     _require(len(n_cells) == len(families) and bool((n_cells > 0).all()), "it has not the counts of each family")
@@ -87,7 +88,8 @@ def of_file(
         at += size
         n_all = number_of_cells(states, categorical_members(states, *family))
         _require(cells[0] >= 0 and cells[-1] < n_all and bool((cells[1:] > cells[:-1]).all()), "a cell is wrong")
-        _require(bool((counts > 0).all()) and counts.sum() == n_rows, "the counts do not add up to the rows")
+        n_used = counts.sum() if has_interventions else n_rows  # rows where the child was not set
+        _require(bool((counts > 0).all()) and counts.sum() == n_used <= n_rows, "the counts do not add up to the rows")
         k = len(continuous_members(states, *family))
         n_means, n_products = size * k, size * k * (k + 1) // 2
         _require(len(moments) >= n_means + n_products, "it has not the moments of each family")

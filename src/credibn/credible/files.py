@@ -20,12 +20,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credibn import _core
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
 from credibn.credible import family_files
 from credibn.credible.credible_set import CredibleSet
-from credibn.credible.structures import Structures, classes_are_whole, has_repeats, is_acyclic
+from credibn.credible.structures import Structures, class_numbers, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
 from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
@@ -304,8 +303,7 @@ def _check_structures(path: Path, table: ScoreTable, structures: Structures, fac
     if structures.class_of is None:
         require(classes_are_whole(table, structures), "a class is not given by its canonical member and its true size")
     elif len(structures):
-        classes = _core.group_choices_by_class(table.offsets, table.masks, choices, 1, None)
-        require(np.array_equal(structures.class_of, classes), "the classes are wrong")
+        require(np.array_equal(structures.class_of, class_numbers(table, choices)), "the classes are wrong")
     lowest = facts["optimal_score"] - facts["epsilon"] - slack
     require(not len(structures) or scores[0] <= facts["optimal_score"] + slack, "a network beats the optimum")
     require(not len(structures) or scores[-1] >= lowest, "a network is not credible")

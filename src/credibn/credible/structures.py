@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
+from credibn.data.interventions import separated_pairs
 from credibn.errors import CredibnError
 from credibn.scores import ScoreTable
 from credibn.scores.constraints import resolve_constraints
@@ -145,8 +146,11 @@ def masks_of(table: ScoreTable, choices: NDArray[np.uint32]) -> NDArray[np.uint6
 
 
 def one_way_edges(table: ScoreTable) -> NDArray[np.bool_]:
-    """Return which edges cannot be reversed, shape (n, n), rows parents: required, or forbidden the other way."""
-    one_way = np.zeros((table.n_variables, table.n_variables), dtype=bool)
+    """Return which edges cannot be reversed within a class, shape (n, n), rows parents.
+
+    They are required, or forbidden the other way, or an experiment tells their direction.
+    """
+    one_way = separated_edges(table)
     stated: Any = table.provenance.get("constraints", {})
     try:
         constraints = resolve_constraints(table.names, **stated)
@@ -247,6 +251,45 @@ def cpdag_batches(table: ScoreTable, structures: Structures) -> Iterator[tuple[N
         yield compelled, undirected
 
 
+def class_numbers(
+    table: ScoreTable,
+    choices: NDArray[np.uint32],
+    n_threads: int = 1,
+    should_continue: Callable[[float], bool] | None = None,
+) -> NDArray[np.int64]:
+    """Return the number of the class of each network, in the order in which classes first appear.
+
+    Of scores with interventions these are interventional classes: members also agree on the direction of each edge of
+    which an experiment set one end alone.
+    """
+    class_of = _core.group_choices_by_class(table.offsets, table.masks, choices, n_threads, should_continue)
+    separated = separated_edges(table)
+    if not separated.any():
+        return class_of
+    wide = np.zeros((table.n_variables, 64 * table.masks.shape[1]), dtype=np.uint8)
+    wide[:, : table.n_variables] = separated
+    masks = np.packbits(wide, axis=1, bitorder="little").view(np.uint64)
+    for child in range(table.n_variables):
+        candidates = table.masks[table.offsets[child] : table.offsets[child + 1]] & masks[child]
+        kinds, kind_of = np.unique(candidates, axis=0, return_inverse=True)
+        chosen = kind_of.ravel()[choices[: len(class_of), child]]
+        class_of = np.unique(class_of * len(kinds) + chosen, return_inverse=True)[1].ravel()
+    first = np.unique(class_of, return_index=True)[1]
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[class_of]
+
+
+def separated_edges(table: ScoreTable) -> NDArray[np.bool_]:
+    """Return the pairs of which an experiment set one variable alone, shape (n, n): their edges tell classes apart."""
+    stated: Any = table.provenance.get("interventions", ())
+    position = {name: v for v, name in enumerate(table.names)}
+    try:
+        return separated_pairs([[position[name] for name in targets] for targets in stated], table.n_variables)
+    except (KeyError, TypeError):  # of a table from elsewhere, which says it in its own way
+        return np.zeros((table.n_variables, table.n_variables), dtype=bool)
+
+
 def group(
     table: ScoreTable,
     choices: NDArray[np.uint32],
@@ -256,7 +299,7 @@ def group(
 ) -> Structures:
     """Return networks with the number of the class of each; when the watch says stop, only the first of them."""
     asked = None if watch is None else lambda fraction: watch("grouping", fraction)
-    class_of = _core.group_choices_by_class(table.offsets, table.masks, choices, n_threads, asked)
+    class_of = class_numbers(table, choices, n_threads, asked)
     count = len(class_of)
     return Structures(choices[:count], scores[:count], np.zeros((count, 0), dtype=np.uint64), class_of)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural, printable
+from credibn.data.interventions import Interventions
 from credibn.data.reading_record import Reading
 from credibn.data.suggesting import suggestion
 from credibn.data.summary import DataSummary, summarise_column
-from credibn.errors import DataError, OptionError
+from credibn.errors import DataError, Option, OptionError
 
 
 def code_type(n_states: int) -> type[np.unsignedinteger[Any]]:
@@ -52,6 +53,8 @@ class Dataset:
         The edges between the bins of each column that was discretised.
     reading : Reading or None
         How the table was read; the fingerprint does not depend on it.
+    interventions : Interventions or None
+        Which variables were set from outside in which rows. Then rows are distinct that differ in this alone.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Dataset:
     weights: NDArray[np.int64]
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     reading: Reading | None = None
+    interventions: Interventions | None = None
 
     def __post_init__(self) -> None:
         _set(self, "names", tuple(self.names))
@@ -80,7 +84,10 @@ class Dataset:
         _check_shapes(self)
         for name, column, labels in zip(self.names, self.columns, self.states, strict=True):
             _check_column(name, column, labels)
-        _check_row_order(self.columns)
+        if self.interventions is not None:
+            _check_interventions(self.interventions, self)
+        groups = () if self.interventions is None else (self.interventions.groups,)
+        _check_row_order((*self.columns, *groups))
 
     __reduce__ = rebuilt_from_fields
 
@@ -141,7 +148,62 @@ class Dataset:
             little_endian = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             digest.update(f"{little_endian.dtype.str}{little_endian.size}".encode())
             digest.update(little_endian.data)
+        if self.interventions is not None:
+            digest.update(repr(self.interventions.targets).encode())
+            digest.update(self.interventions.groups.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    @classmethod
+    def of_rows(
+        cls,
+        names: tuple[str, ...],
+        columns: Sequence[NDArray[Any]],
+        states: tuple[tuple[object, ...] | None, ...],
+        weights: NDArray[np.int64],
+        cuts: Mapping[str, tuple[float, ...]],
+        reading: Reading | None = None,
+        targets: tuple[tuple[tuple[int, ...], ...], NDArray[np.int64]] | None = None,
+    ) -> Dataset:
+        """Return the Dataset of rows in any order, some of them equal; `targets` are those of `Interventions`."""
+        keys = [*columns, *(() if targets is None else (targets[1],))]
+        order = np.lexsort(tuple(reversed(keys)))
+        is_new = np.zeros(len(order), dtype=bool)
+        is_new[:1] = True
+        for key in keys:
+            is_new[1:] |= key[order[1:]] != key[order[:-1]]
+        first = np.flatnonzero(is_new)
+        kept = order[first]
+        interventions = None if targets is None else Interventions(targets[0], targets[1][kept])
+        merged = np.add.reduceat(weights[order], first)
+        return cls(names, tuple(column[kept] for column in columns), states, merged, cuts, reading, interventions)
+
+    def rows_where(self, keep: NDArray[np.bool_]) -> tuple[Dataset, NDArray[np.intp]]:
+        """Return some of the rows, without what was set in them, and where each row was.
+
+        Rows that differed in what was set alone become one; its place is that of the first.
+        """
+        kept = np.flatnonzero(keep)
+        is_new = np.zeros(len(kept), dtype=bool)
+        is_new[:1] = True
+        for column in self.columns:  # in order, so equal rows are neighbours
+            is_new[1:] |= column[kept[1:]] != column[kept[:-1]]
+        first = np.flatnonzero(is_new)
+        weights = np.add.reduceat(self.weights[kept], first)
+        columns = tuple(column[kept[first]] for column in self.columns)
+        return Dataset(self.names, columns, self.states, weights, self.cuts, self.reading), kept[first]
+
+    @cached_property
+    def by_rows_not_set(self) -> tuple[tuple[tuple[int, ...], Dataset, NDArray[np.intp]], ...]:
+        """The variables by the rows where they were not set, which tell what causes them: variables, rows, places."""
+        if self.interventions is None:
+            return ((tuple(range(self.n_variables)), self, np.arange(self.n_distinct)),)
+        members: dict[bytes, list[int]] = {}
+        for v in range(self.n_variables):
+            members.setdefault(self.interventions.are_set(v).tobytes(), []).append(v)
+        return tuple(
+            (tuple(together), *self.rows_where(~np.frombuffer(are_set, dtype=bool)))
+            for are_set, together in members.items()
+        )
 
     def describe(self) -> DataSummary:
         """Return counts per state and ranges, small enough to print.
@@ -217,6 +279,25 @@ def _check_column(name: str, column: NDArray[Any], labels: tuple[object, ...] | 
         )
     if column.max() >= len(labels):
         raise DataError(f"column {name!r} has code {column.max()}: codes run from 0 to {len(labels) - 1}")
+
+
+def _check_interventions(interventions: Interventions, dataset: Dataset) -> None:
+    targets, groups = interventions.targets, interventions.groups
+    if len(set(targets)) < len(targets) or any(
+        list(one) != sorted({*one} & {*range(dataset.n_variables)}) for one in targets
+    ):
+        raise DataError("the targets of interventions must be different sets of positions of variables, increasing")
+    if groups.shape != dataset.weights.shape or groups.min() < 0 or groups.max() >= len(targets):
+        raise DataError("give the position of a set of targets for each distinct row")
+    for v, name in enumerate(dataset.names):
+        if interventions.are_set(v).all():
+            raise DataError(
+                "{!r} was set in every row, so no row tells what causes it: leave it out of {} and put it into the "
+                "first of the {}, which says that it has no causes among the others",
+                name,
+                Option("interventions"),
+                Option("tiers"),
+            )
 
 
 def _check_row_order(columns: tuple[NDArray[Any], ...]) -> None:

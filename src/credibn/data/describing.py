@@ -63,7 +63,9 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
         notes: list[Note | None] = list(source.notes)
         unreadable = _unreadable(source, options, notes)
         variables = [
-            i for i, name in enumerate(names) if name not in {options.weights, *options.drop} and i not in unreadable
+            i
+            for i, name in enumerate(names)
+            if name not in {options.weights, options.interventions, *options.drop} and i not in unreadable
         ]
         if not variables:
             raise DataError("no column is left to learn from: keep at least one besides the weights")
@@ -131,7 +133,7 @@ def _unreadable(source: Source, options: ColumnOptions, notes: list[Note | None]
     """Return the columns of types that are neither categories nor numbers."""
     found = set()
     for i, (name, kind) in enumerate(zip(source.names, source.relation.types, strict=True)):
-        if name in options.drop or name == options.weights:
+        if name in options.drop or name in (options.weights, options.interventions):
             continue
         try:
             cleaned_column(name, f"c{i}", kind)

@@ -26,6 +26,7 @@ class ColumnOptions:
     drop: frozenset[str]
     state_names: Mapping[str, tuple[object, ...]]
     weights: str | None
+    interventions: str | None
     missing: str
     missing_values: tuple[str, ...]
     rules: Mapping[str, BinRule]
@@ -45,7 +46,10 @@ def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, 
     """
     only, drop = _listed(given.only or (), names), _listed(given.drop or (), names)
     _check_names(names, {"only": only, "drop": drop})
-    left_out = {name for name in names if name in drop or (only and name not in only)} - {given.weights}
+    left_out = {name for name in names if name in drop or (only and name not in only)} - {
+        given.weights,
+        given.interventions,
+    }
     kinds = given.columns if isinstance(given.columns, Mapping) else {}
     rules, rule_for_floats = _cut_rules(given.discretise)
     options = ColumnOptions(
@@ -55,6 +59,7 @@ def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, 
         frozenset(left_out),
         {name: check_declared(name, states) for name, states in (given.state_names or {}).items()},
         given.weights,
+        given.interventions,
         given.missing,
         missing_texts(given.missing_values, is_text_file),
         rules,
@@ -63,6 +68,7 @@ def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, 
     )
     used = {
         "weights": () if options.weights is None else (options.weights,),
+        "interventions": () if options.interventions is None else (options.interventions,),
         "columns": options.kinds,
         "state_names": options.state_names,
         "discretise": options.rules,

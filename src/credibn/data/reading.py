@@ -16,7 +16,9 @@ from typing import Any
 from credibn.data.column_kinds import decide_kinds, find_strays, look_at_columns, strays_in
 from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed, missing_marks
 from credibn.data.dataset import Dataset
-from credibn.data.encoding import encode_column, fetch_dataset
+from credibn.data.encoding import code_targets, encode_column, fetch_dataset, fetch_gapped
+from credibn.data.gaps import GappedTable
+from credibn.data.interventions import with_target_column
 from credibn.data.number_forms import Rewritten, given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
 from credibn.data.reading_record import ColumnKind, Reading
@@ -41,6 +43,7 @@ def read_data(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,
@@ -79,6 +82,10 @@ def read_data(
         their order. Labels keep their type; those of a text file are text, so that "1" and "01" differ.
     weights : str, optional
         A column that holds the number of rows that each row stands for: whole, at least 1. It is no variable.
+    interventions : str, boolean table, or mapping, optional
+        What was set from outside in each row: the column that names it, with commas between several names and nothing
+        where nothing was set; True or False for each row and variable, as an array or a DataFrame; or a mapping from
+        labels in the index of a DataFrame to names of variables. A variable is scored on the rows where it was not set.
     missing : {"error", "drop", "state"}
         Refuse missing values, drop the rows that have some, or make "missing" a state with the label None,
         the last. Missing are NULL, None, NaN and pandas' NA; in a text file an empty field and those of
@@ -136,21 +143,45 @@ def read_table(
     if isinstance(data, Dataset):
         return _unchanged(data, given)
     dataset, notes = _read(data, given, takes, deadline)
+    assert isinstance(dataset, Dataset)
     for note in notes:
         warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
     return dataset
 
 
-def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) -> tuple[Dataset, list[Note]]:
+def read_gapped(data: object, given: ReadOptions, takes: str = "mixed", stacklevel: int = 2) -> GappedTable:
+    """Read a table and keep its gaps; of the options, `missing` has no say."""
+    if isinstance(data, Dataset):
+        raise OptionError("a Dataset has no gaps; give the table that it was read from")
+    if given.interventions is not None:
+        raise OptionError("{} cannot be combined with gaps to fill in: leave it out", Option("interventions"))
+    table, notes = _read(data, given, takes, None, as_gaps=True)
+    for note in notes:
+        warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
+    assert isinstance(table, GappedTable)
+    return table
+
+
+def _read(
+    data: object, given: ReadOptions, takes: str, deadline: float | None, as_gaps: bool = False
+) -> tuple[Dataset | GappedTable, list[Note]]:
+    described, original = describe_source(data), given
+    if given.interventions is not None and not isinstance(given.interventions, str):
+        data, of_targets = with_target_column(data, given.interventions)
+        given = replace(given, interventions=of_targets)
     with workspace(deadline) as connection:
         source = open_source(data, connection, given)
         names = source.names
         options = check_options(names, source.is_text_file, given, takes)
-        variables = [i for i, name in enumerate(names) if name != options.weights and name not in options.drop]
+        variables = [
+            i for i, name in enumerate(names) if name not in (options.weights, options.interventions, *options.drop)
+        ]
         if not variables:
             raise DataError("no column is left to learn from: keep at least one besides the weights")
         weights = None if options.weights is None else names.index(options.weights)
-        marks = reduce_rows(connection, source, variables, weights, options.missing_values)
+        experiment = None if options.interventions is None else names.index(options.interventions)
+        grouping = variables if experiment is None else [*variables, experiment]
+        marks = reduce_rows(connection, source, grouping, weights, options.missing_values)
         missing = count_missing(connection, variables)
         empty = [i for i in missing.empty if not options.names_in_particular(names[i])]
         variables = [i for i in variables if i not in empty]
@@ -158,7 +189,7 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             raise DataError("no column has a value: give at least one that has")
         missing, n_dropped = missing.without(empty), 0
         notes: list[Note | None] = [*source.notes, empty_note([names[i] for i in empty])]
-        if missing.counts and options.missing == "drop":
+        if missing.counts and options.missing == "drop" and not as_gaps:
             n_dropped = drop_rows(connection, names, missing, len(variables))
             said_of = f"({missing.listed(names)})"
             notes.append(f"dropped {n_dropped:,} of {missing.n_rows:,} rows with missing values {said_of}")
@@ -176,7 +207,7 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
             found = separators(rewritten.values())
             notes += number_notes({names[i]: how for i, how in rewritten.items()})
         kinds = decide_kinds(names, contents, options, units)
-        if missing.counts and options.missing == "error":
+        if missing.counts and options.missing == "error" and not as_gaps:
             strays = strays_in(contents)
             has_numbers = bool(strays) or any(kinds[i].kind == "numeric" for i in missing.counts)
             how = missing_marks(options) if strays else Option("missing", "drop")
@@ -190,7 +221,8 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
                 i,
                 kinds[i],
                 contents[i],
-                keeps_missing=options.missing == "state" and i in missing.counts,
+                keeps_missing=(options.missing == "state" or as_gaps) and i in missing.counts,
+                as_gaps=as_gaps,
             )
             coded.append(column)
             notes.append(note)
@@ -207,14 +239,26 @@ def _read(data: object, given: ReadOptions, takes: str, deadline: float | None) 
         )
         said = [note for note in notes if note is not None]
         reading = Reading(
-            describe_source(data),
-            given.given() | found,
+            described,
+            _recorded(original) | found,
             missing.n_rows,
             n_dropped,
             tuple(kinds[i] if i in kinds else left_out(name, options) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
-        return fetch_dataset(connection, [names[i] for i in variables], coded, reading), said
+        if as_gaps:
+            return fetch_gapped(connection, [names[i] for i in variables], coded, reading), said
+        targets = None if experiment is None else (names[experiment], code_targets(connection, source, experiment))
+        return fetch_dataset(connection, [names[i] for i in variables], coded, reading, targets), said
+
+
+def _recorded(given: ReadOptions) -> dict[str, Any]:
+    """Return the options with which the table can be read again; a boolean table must be given again."""
+    options = given.given()
+    known = given.interventions
+    if not isinstance(known, str) and not (isinstance(known, Mapping) and all(isinstance(key, str) for key in known)):
+        options.pop("interventions", None)
+    return options
 
 
 def separators(rewritten: Iterable[Rewritten]) -> dict[str, str]:
@@ -244,6 +288,8 @@ def left_out(name: str, options: ColumnOptions) -> ColumnKind:
     """Return the record of a column that is no variable."""
     if name == options.weights:
         return ColumnKind(name, "weights", "as asked")
+    if name == options.interventions:
+        return ColumnKind(name, "interventions", "as asked")
     return ColumnKind(name, "dropped", "as asked" if name in options.drop else "no values")
 
 

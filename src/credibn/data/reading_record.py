@@ -14,7 +14,7 @@ import numpy as np
 from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural, quoted
 
-Kind = Literal["categorical", "numeric", "dropped", "weights"]
+Kind = Literal["categorical", "numeric", "dropped", "weights", "interventions"]
 _NAMES_SHOWN = 4
 
 

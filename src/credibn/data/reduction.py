@@ -224,7 +224,8 @@ def refuse_missing(
     if not has_numbers:
         fix = Phrase("{}, {} to count 'missing' as a state", fix, Option("missing", "state"))
     raise DataError(
-        "missing values in {} of {} columns, of {:,} rows ({}): {}, or impute first",
+        "missing values in {} of {} columns, of {:,} rows ({}): {}, or fill them in (impute_and_learn in Python, "
+        "'credibn impute' in the shell)",
         len(missing.counts),
         n_columns,
         missing.n_rows,

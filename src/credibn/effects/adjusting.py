@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from credibn.data import Dataset
+from credibn.errors import OptionError
 from credibn.scores.moments import standardise
 
 Floats = NDArray[np.float64]
@@ -93,15 +94,33 @@ class Drawn:
 class Adjustment:
     """The effects of one cause in a table, whatever its parents are.
 
+    Rows in which another variable was set from outside are left out: there neither P(z) nor P(y | x, z) need be what
+    it is where nothing is done. Rows in which only the cause was set stay, since z does not descend from x.
+
     `size` pseudo-rows are spread over the cells of categorical variables; normal distributions have `kappa`.
     """
 
     def __init__(self, data: Dataset, cause: int, size: float, kappa: float) -> None:
         self.cause = cause
+        if data.interventions is not None:
+            is_other_set = data.interventions.set_others(cause)
+            if is_other_set.all():
+                raise OptionError(
+                    "in every row a variable other than {0!r} was set, so the table cannot tell its effects; give "
+                    "another cause, or add rows in which nothing or {0!r} alone was set",
+                    data.names[cause],
+                )
+            data = data.rows_where(~is_other_set)[0]
         self._data, self._size, self._kappa = data, size, kappa
         self._is_numeric = [states is None for states in data.states]
         self._cells = lru_cache(4)(self._find_cells)
         self._column = lru_cache(None)(self._standardise)
+        self._unit = lru_cache(None)(self._find_unit)
+
+    @property
+    def n_states(self) -> int | None:
+        """The number of states of the cause; None where it is a number."""
+        return None if self._is_numeric[self.cause] else int(self._data.arities[self.cause])
 
     def refusal(self, parents: tuple[int, ...], outcome: int) -> str | None:
         """Return why the effect has no closed form; None where it has one."""
@@ -116,7 +135,11 @@ class Adjustment:
     def means(self, parents: tuple[int, ...], outcome: int) -> Floats:
         """Return posterior means: P(y | do(x)), a row for each state of x; E(y | do(x)) for each; or the slope."""
         if self._is_numeric[self.cause]:
-            return np.array(self.slope(parents, outcome, np.random.default_rng(0), 1).mean)
+            categorical = tuple(v for v in parents if not self._is_numeric[v])
+            alphas, of_empty = self._weights(categorical)
+            total = math.fsum(alphas) + (self._cells(categorical)[0] - len(alphas)) * of_empty
+            locations = self._slopes(parents, outcome)[0]
+            return np.array(self._unit(outcome)[1] / self._unit(self.cause)[1] * float(alphas @ locations) / total)
         weights, _ = self._weights(parents)
         if self._is_numeric[outcome]:
             locations = self._cell_means(parents, outcome)[0]
@@ -223,12 +246,27 @@ class Adjustment:
     def slope(self, parents: tuple[int, ...], outcome: int, random: Generator, n: int) -> StudentT | Drawn:
         """Return how much a continuous outcome rises with one more unit of a continuous cause."""
         categorical = tuple(v for v in parents if not self._is_numeric[v])
-        members = [*(v for v in parents if self._is_numeric[v]), self.cause, outcome]
         unit = self._unit(outcome)[1] / self._unit(self.cause)[1]
-        n_cells, counts, place = self._cells(categorical)
+        locations, scales, dfs = self._slopes(parents, outcome)
+        n_cells = self._cells(categorical)[0]
+        if n_cells == 1:
+            return StudentT(unit * float(locations[0]), unit * float(scales[0]), float(dfs[0]))
+        weights, of_empty = self._weights(categorical)
+        n_empty, df = n_cells - len(locations), self._kappa + len(parents) - len(categorical) + 3
+        mean, variance = _weighted(weights, of_empty, n_empty, locations, scales**2 * dfs / (dfs - 2), 1 / (df - 2))
+        drawn = locations + scales * random.standard_t(dfs, (n, len(locations)))
+        return Drawn(
+            unit * mean, unit**2 * variance, np.sort(unit * self._draw(weights, of_empty, n_empty, drawn, random))
+        )
+
+    def _slopes(self, parents: tuple[int, ...], outcome: int) -> tuple[Floats, Floats, Floats]:
+        """Return location, scale and degrees of freedom of the slope in each cell, for standardised columns."""
+        categorical = tuple(v for v in parents if not self._is_numeric[v])
+        members = [*(v for v in parents if self._is_numeric[v]), self.cause, outcome]
+        _, counts, place = self._cells(categorical)
         columns = np.stack([self._column(v)[0] for v in members])
         locations, scales = np.zeros(len(counts)), np.zeros(len(counts))
-        dfs = counts + self._kappa + len(members) + 1
+        dfs: Floats = counts + np.float64(self._kappa + len(members) + 1)
         for cell, count in enumerate(counts.tolist()):
             rows = columns[:, place == cell] if len(counts) > 1 else columns
             weights = self._data.weights[place == cell] if len(counts) > 1 else self._data.weights
@@ -240,15 +278,7 @@ class Adjustment:
             factor = np.linalg.cholesky(moments)
             locations[cell] = factor[-1, -2] / factor[-2, -2]
             scales[cell] = factor[-1, -1] / factor[-2, -2] / math.sqrt(dfs[cell])
-        if n_cells == 1:
-            return StudentT(unit * float(locations[0]), unit * float(scales[0]), float(dfs[0]))
-        weights, of_empty = self._weights(categorical)
-        n_empty, df = n_cells - len(counts), self._kappa + len(members) + 1
-        mean, variance = _weighted(weights, of_empty, n_empty, locations, scales**2 * dfs / (dfs - 2), 1 / (df - 2))
-        drawn = locations + scales * random.standard_t(dfs, (n, len(counts)))
-        return Drawn(
-            unit * mean, unit**2 * variance, np.sort(unit * self._draw(weights, of_empty, n_empty, drawn, random))
-        )
+        return locations, scales, dfs
 
     def _draw(self, weights: Floats, of_empty: float, n_empty: int, effects: Floats, random: Generator) -> Floats:
         """Return the means of effects in cells over random weights of the cells; empty cells have none."""
@@ -302,7 +332,7 @@ class Adjustment:
     def _standardise(self, v: int) -> tuple[Floats, float]:
         return standardise(self._data.columns[v], self._data.weights)
 
-    def _unit(self, v: int) -> tuple[float, float]:
+    def _find_unit(self, v: int) -> tuple[float, float]:
         """Return the mean and the standard deviation of a continuous column; 0 where it is constant."""
         values, weights = self._data.columns[v], self._data.weights
         mean = float(values[0] + weights @ (values - values[0]) / self._data.n_rows)

@@ -8,49 +8,130 @@ descend from the cause it is 0.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.data import Dataset
-from credibn.effects.adjusting import Adjustment, EffectPosterior
+from credibn.effects.adjusting import Adjustment, Drawn, EffectPosterior
 from credibn.effects.effect import Effect, Effects, Mixture
-from credibn.errors import OptionError
+from credibn.errors import Option, OptionError
 from credibn.models.averaging_networks import default_sample_size, training_data, training_table
+from credibn.posterior import Posterior
 from credibn.posterior.parent_sets import CauseProbabilities, pair_frame
 from credibn.scores.constraints import position_of
 from credibn.scores.table import parent_positions
 
-__all__ = ["all_effects", "effect_of", "priors_of", "training_data", "training_table"]
+if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
+    from pandas import DataFrame
+
+    from credibn.credible import CredibleSet
 
 
-def effect_of(
-    causes_of: Callable[[int], CauseProbabilities],
-    data: Dataset,
-    cause: str | int,
-    outcome: str | int,
-    change: tuple[object, object] | None,
-    state: object | None,
-    level: float,
-    priors: tuple[float, float],
-    n_draws: int,
-    seed: int,
-) -> Effect:
-    """Return the effect of one variable on another: see `CredibleSet.effects`."""
-    x, y = position_of(data.names, cause, "cause"), position_of(data.names, outcome, "outcome")
+@dataclass(frozen=True)
+class Query:
+    """Which effect is asked for, and how it is answered: see `CredibleSet.effects`."""
+
+    cause: str | int
+    outcome: str | int
+    change: tuple[object, object] | None = None
+    state: object | None = None
+    level: float = 0.95
+    priors: tuple[float, float] = (1.0, 1.0)
+    n_draws: int = 2000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise OptionError.refusing("level", self.level, "it must be a number between 0 and 1, such as 0.95")
+        object.__setattr__(self, "n_draws", whole_number("n_draws", self.n_draws, 100))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+
+
+def check_pair(cause: str | int | None, outcome: str | int | None) -> None:
+    """Refuse one half of a pair."""
+    if (cause is None) is not (outcome is None):
+        raise OptionError(
+            "{} is missing; give cause and outcome, or neither for all pairs",
+            Option("outcome" if outcome is None else "cause"),
+        )
+
+
+CausesOf = Callable[[int], CauseProbabilities]
+
+
+def effect_of(sources: Sequence[tuple[CausesOf, Dataset]], query: Query) -> Effect:
+    """Return the effect of one variable on another, over networks and, where there are several, over tables.
+
+    All tables have the same variables and states, and the same weight.
+    """
+    data, level = sources[0][1], query.level
+    x, y = position_of(data.names, query.cause, "cause"), position_of(data.names, query.outcome, "outcome")
     if x == y:
         raise OptionError(f"cause and outcome are both {data.names[x]!r}; give two variables")
-    if not 0 < level < 1:
-        raise OptionError.refusing("level", level, "it must be a number between 0 and 1, such as 0.95")
-    n_draws = whole_number("n_draws", n_draws, 100)
-    random = np.random.default_rng(whole_number("seed", seed, 0))
-    steps = _change(data, x, change)
-    target = _state(data, y, state)
-    adjustment, causes = Adjustment(data, x, *priors), causes_of(x)
+    random = np.random.default_rng(query.seed)
+    steps, target = _change(data, x, query.change), _state(data, y, query.state)
+    answers = [_answer(causes_of(x), table, x, y, steps, target, query, random) for causes_of, table in sources]
+    share = 1.0 / len(answers)
+    mixture = Mixture(
+        tuple(itertools.chain.from_iterable(one.mixture.parents for one in answers)),
+        share * np.concatenate([one.mixture.weights for one in answers]),
+        tuple(itertools.chain.from_iterable(one.mixture.effects for one in answers)),
+    )
+    tail = (1 - level) / 2
+    variance = mixture.variance_of_parameters + mixture.variance_of_structure
+    at_most, nil = mixture.below(0.0), mixture.nil
+    labels_x, labels_y = data.states[x], data.states[y]
+    ratios = [ratio for one in answers for ratio in one.ratios]
+    return Effect(
+        cause=data.names[x],
+        outcome=data.names[y],
+        change=None if steps is None or labels_x is None else (labels_x[steps[0]], labels_x[steps[1]]),
+        state=None if target is None or labels_y is None else labels_y[target],
+        mean=mixture.mean,
+        sd=math.sqrt(variance),
+        interval=(mixture.quantile(tail), mixture.quantile(1 - tail)),
+        level=level,
+        nil=nil,
+        positive=max(0.0, 1.0 - at_most),
+        negative=max(0.0, at_most - nil),
+        structure_share=mixture.variance_of_structure / variance if variance else 0.0,
+        unsupported=share * math.fsum(one.unsupported for one in answers),
+        ratio=None if steps is None or target is None else _ratio(mixture.weights, ratios, nil, tail),
+        do=_do_frame([one.do for one in answers], data, x, y),
+        parts=_parts(mixture),
+        n_draws=query.n_draws if any(isinstance(effect, Drawn) for effect in mixture.effects) else 0,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What one table says of an effect."""
+
+    mixture: Mixture
+    ratios: list[NDArray[np.float64]]
+    unsupported: float
+    do: NDArray[np.float64] | None
+
+
+def _answer(
+    causes: CauseProbabilities,
+    data: Dataset,
+    x: int,
+    y: int,
+    steps: tuple[int, int] | None,
+    target: int | None,
+    query: Query,
+    random: Generator,
+) -> _Answer:
+    adjustment = Adjustment(data, x, *query.priors)
     own = np.flatnonzero((causes.nodes == x) & (causes.paths[:, y] > 0))
     own = own[np.argsort(-causes.paths[own, y], kind="stable")]
     weights = causes.paths[own, y]
@@ -65,56 +146,32 @@ def effect_of(
     effects, ratios = list[EffectPosterior](), list[NDArray[np.float64]]()
     for parents in sets:
         if steps is None:
-            effects.append(adjustment.slope(parents, y, random, n_draws))
+            effects.append(adjustment.slope(parents, y, random, query.n_draws))
         elif target is None:
-            effects.append(adjustment.mean_difference(parents, y, steps, random, n_draws))
+            effects.append(adjustment.mean_difference(parents, y, steps, random, query.n_draws))
         else:
-            drawn, ratio = adjustment.risk_difference(parents, y, steps, target, random, n_draws)
+            drawn, ratio = adjustment.risk_difference(parents, y, steps, target, random, query.n_draws)
             effects.append(drawn)
             ratios.append(ratio)
     names = tuple(tuple(data.names[v] for v in parents) for parents in sets)
     mixture = Mixture(names, weights, tuple(effects))
-    tail = (1 - level) / 2
-    variance = mixture.variance_of_parameters + mixture.variance_of_structure
-    at_most, nil = mixture.below(0.0), mixture.nil
-    labels_x, labels_y = data.states[x], data.states[y]
-    return Effect(
-        cause=data.names[x],
-        outcome=data.names[y],
-        change=None if steps is None or labels_x is None else (labels_x[steps[0]], labels_x[steps[1]]),
-        state=None if target is None or labels_y is None else labels_y[target],
-        mean=mixture.mean,
-        sd=math.sqrt(variance),
-        interval=(mixture.quantile(tail), mixture.quantile(1 - tail)),
-        level=level,
-        nil=nil,
-        positive=max(0.0, 1.0 - at_most),
-        negative=max(0.0, at_most - nil),
-        structure_share=mixture.variance_of_structure / variance if variance else 0.0,
-        unsupported=_unsupported(adjustment, sets, weights, steps),
-        ratio=None if target is None else _ratio(weights, ratios, nil, tail),
-        do=_do_frame(adjustment, sets, weights, nil, y, data),
-        parts=_parts(mixture),
-        n_draws=0 if all(not hasattr(effect, "draws") for effect in effects) else n_draws,
-    )
+    without_match = 0.0
+    if steps is not None:
+        without_match = math.fsum(w * adjustment.unsupported(z, steps) for w, z in zip(weights, sets, strict=True))
+    return _Answer(mixture, ratios, without_match, _do(adjustment, sets, weights, mixture.nil, y))
 
 
 def _change(data: Dataset, x: int, change: tuple[object, object] | None) -> tuple[int, int] | None:
     """Return the positions of the two states of a categorical cause; the first and the last unless they are given."""
     labels = data.states[x]
-    if labels is None:
-        column = data.columns[x]
-        if column.min() == column.max():
-            raise OptionError(
-                f"{data.names[x]!r} is constant, so the table says nothing of its effects; give another cause"
-            )
-        if change is not None:
-            raise OptionError.refusing("change", change, f"{data.names[x]!r} is a number, which rises by one unit")
-        return None
-    if len(labels) < 2:
+    if data.names[x] in data.constant_columns:
         raise OptionError(
             f"{data.names[x]!r} is constant, so the table says nothing of its effects; give another cause"
         )
+    if labels is None:
+        if change is not None:
+            raise OptionError.refusing("change", change, f"{data.names[x]!r} is a number, which rises by one unit")
+        return None
     if change is None:
         return 0, len(labels) - 1
     if not isinstance(change, tuple | list) or len(change) != 2:
@@ -141,14 +198,6 @@ def _position(data: Dataset, v: int, state: object, option: str) -> int:
     raise OptionError.refusing(option, state, f"the states of {data.names[v]!r} are {known}")
 
 
-def _unsupported(
-    adjustment: Adjustment, sets: list[tuple[int, ...]], weights: NDArray[np.float64], steps: tuple[int, int] | None
-) -> float:
-    if steps is None:
-        return 0.0
-    return math.fsum(w * adjustment.unsupported(parents, steps) for w, parents in zip(weights, sets, strict=True))
-
-
 def _ratio(
     weights: NDArray[np.float64], ratios: list[NDArray[np.float64]], nil: float, tail: float
 ) -> tuple[float, float, float]:
@@ -162,38 +211,48 @@ def _ratio(
     return median, low, high
 
 
-def _do_frame(
-    adjustment: Adjustment,
-    sets: list[tuple[int, ...]],
-    weights: NDArray[np.float64],
-    nil: float,
-    y: int,
-    data: Dataset,
-) -> Any:
+def _do(
+    adjustment: Adjustment, sets: list[tuple[int, ...]], weights: NDArray[np.float64], nil: float, y: int
+) -> NDArray[np.float64] | None:
     """Return the mean of the outcome's distribution, or of its mean, for each state of a categorical cause."""
-    import pandas as pd
-
-    labels = data.states[adjustment.cause]
-    if labels is None:
+    n_states = adjustment.n_states
+    if n_states is None:
         return None
     parts = [w * adjustment.means(parents, y) for w, parents in zip(weights, sets, strict=True)]
     alone = nil * adjustment.without(y)
-    found = sum(parts, np.zeros((len(labels), *alone.shape)) + alone)
-    index = pd.Index(labels, name=data.names[adjustment.cause])
-    states = data.states[y]
-    columns = ["mean"] if states is None else pd.Index(states, name=data.names[y])
-    return pd.DataFrame(found.reshape(len(labels), -1), index=index, columns=columns)
+    return sum(parts, np.zeros((n_states, *alone.shape)) + alone)
 
 
-def _parts(mixture: Mixture) -> Any:
+def _do_frame(found: Sequence[NDArray[np.float64] | None], data: Dataset, x: int, y: int) -> DataFrame | None:
+    """Return the average of what tables say, with names; None where the cause is a number."""
     import pandas as pd
 
+    known = [one for one in found if one is not None]
+    labels, states = data.states[x], data.states[y]
+    if not known or labels is None:
+        return None
+    columns = ["mean"] if states is None else pd.Index(states, name=data.names[y])
+    mean = np.mean(known, axis=0).reshape(len(labels), -1)
+    return pd.DataFrame(mean, index=pd.Index(labels, name=data.names[x]), columns=columns)
+
+
+def _parts(mixture: Mixture) -> DataFrame:
+    """Return what each parent set adds, those of several tables together."""
+    import pandas as pd
+
+    weights, firsts, seconds = (dict.fromkeys(mixture.parents, 0.0) for _ in range(3))
+    for parents, weight, effect in zip(mixture.parents, mixture.weights.tolist(), mixture.effects, strict=True):
+        weights[parents] += weight
+        firsts[parents] += weight * effect.mean
+        seconds[parents] += weight * (effect.variance + effect.mean**2)
+    means = {parents: firsts[parents] / weight for parents, weight in weights.items()}
+    order = sorted(weights, key=lambda parents: -weights[parents])
     return pd.DataFrame(
         {
-            "parents": pd.Series(list(mixture.parents), dtype=object),
-            "weight": mixture.weights,
-            "mean": [effect.mean for effect in mixture.effects],
-            "sd": [math.sqrt(effect.variance) for effect in mixture.effects],
+            "parents": pd.Series(order, dtype=object),
+            "weight": [weights[parents] for parents in order],
+            "mean": [means[parents] for parents in order],
+            "sd": [math.sqrt(max(0.0, seconds[z] / weights[z] - means[z] ** 2)) for z in order],
         }
     )
 
@@ -213,6 +272,22 @@ def all_effects(causes: CauseProbabilities, data: Dataset, priors: tuple[float, 
                 else:
                     strengths[x, y] = math.nan
     return Effects(pair_frame(data.names, strengths), pair_frame(data.names, np.minimum(paths, 1.0)))
+
+
+def table_and_priors(
+    source: CredibleSet | Posterior,
+    data: Any,
+    allow_other_data: bool,
+    read_options: dict[str, Any],
+    size: float | None,
+    pseudo_rows: float,
+) -> tuple[Dataset, tuple[float, float]]:
+    """Return the table that networks were learned from, and the weights of the priors in rows."""
+    if isinstance(source, Posterior):
+        table = training_data(source.names, source.provenance, None, data, allow_other_data, read_options)
+        return table, priors_of(source.provenance, size, pseudo_rows)
+    table = training_table(source, data, allow_other_data, read_options)
+    return table, priors_of(source.score_table.provenance, size, pseudo_rows)
 
 
 def priors_of(provenance: Mapping[str, Any], size: float | None, pseudo_rows: float) -> tuple[float, float]:

@@ -54,6 +54,7 @@ def learn(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,
@@ -117,7 +118,7 @@ def learn(
         `credibn.search.Tally`.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
-    state_names, weights, missing, missing_values, discretise, max_states
+    state_names, weights, interventions, missing, missing_values, discretise, max_states
         Likewise.
 
     Returns

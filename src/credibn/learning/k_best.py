@@ -62,6 +62,7 @@ def k_best_networks(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,
@@ -82,7 +83,7 @@ def k_best_networks(
         As for `learn`.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
-    state_names, weights, missing, missing_values, discretise, max_states
+    state_names, weights, interventions, missing, missing_values, discretise, max_states
         Likewise.
 
     Returns
@@ -141,6 +142,7 @@ def k_best_classes(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,

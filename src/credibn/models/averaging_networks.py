@@ -183,8 +183,8 @@ def training_data(
     if not allow_other_data and fingerprint is not None and fingerprint != dataset.fingerprint:
         raise OptionError(
             "the table is not the one that the credible set was learned from, or was read with other options (states, "
-            "bins, missing values; numbers in a DataFrame are text in a CSV file): give the path or table that was "
-            "given to learn, or pass {} to fit the parameters to this one",
+            "bins, missing values, interventions; numbers in a DataFrame are text in a CSV file): give the path or "
+            "table that was given to learn, or pass {} to fit the parameters to this one",
             Option("allow_other_data", True),
         )
     return dataset

@@ -232,7 +232,9 @@ class AveragedModel:
         if self.reading is not None:
             known = self.reading.options
             options = {"missing_values": known.get("missing_values"), **options}
-            alike["dropped"] = [one.name for one in self.reading.columns if one.kind in ("dropped", "weights")]
+            alike["dropped"] = [
+                one.name for one in self.reading.columns if one.kind in ("dropped", "weights", "interventions")
+            ]
             alike["units"] = {one.name: one.unit for one in self.reading.columns if one.unit}
             alike["text_options"] = {name: known[name] for name in _TEXT_OPTIONS if name in known}
         unread = [self.names[v] for v in targets]

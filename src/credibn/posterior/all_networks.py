@@ -34,6 +34,8 @@ from credibn.scores.constraints import position_of
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
 
+    from credibn.effects import Effect
+
 MOST_VARIABLES = 24
 """The most variables with a possible edge: 3^24 steps take some minutes."""
 _WIDEST_GAP = 5e8
@@ -165,16 +167,18 @@ class Posterior:
         seed: int = 0,
         allow_other_data: bool = False,
         **read_options: Any,
-    ) -> Any:
+    ) -> Effect:
         """Return the causal effect of one variable on another, averaged over all networks: see `CredibleSet.effects`.
 
         It takes as long as the sum over all networks did.
         """
-        from credibn.effects.averaging import effect_of, priors_of, training_data
+        from credibn.effects.averaging import Query, effect_of, table_and_priors
 
-        table = training_data(self.names, self.provenance, None, data, allow_other_data, read_options)
-        priors = priors_of(self.provenance, equivalent_sample_size, pseudo_rows)
-        return effect_of(self.causes, table, cause, outcome, change, state, level, priors, n_draws, seed)
+        table, priors = table_and_priors(
+            self, data, allow_other_data, read_options, equivalent_sample_size, pseudo_rows
+        )
+        query = Query(cause, outcome, change, state, level, priors, n_draws, seed)
+        return effect_of([(self.causes, table)], query)
 
     def _rounded(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.round(probabilities, self.n_decimals)

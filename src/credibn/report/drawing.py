@@ -1,106 +1,302 @@
-"""A graph drawn on a circle: straight edges between points on a circle pass through no other point.
+"""What a picture of a graph shows, before anybody draws it: one model for files, figures, notebooks and the report.
 
-Neighbours are brought together by swapping points while that shortens the edges; the same graph gives the same drawing.
+Three things are told apart without colour. An arrowhead: the direction is decided. The dashes: how sure the edge is.
+The width: its probability. Colour repeats the first, in blue and vermilion, which differ for any colour vision.
 """
 
-import math
-from collections.abc import Hashable, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from itertools import combinations
+from typing import Any, NamedTuple
 
-MOST_NODES_DRAWN = 24
-_RADIUS = 5
-_LETTERS = 20
-_LETTER_WIDTH = 8
-_LABEL_GAP = 16
+import numpy as np
 
-Edges = Sequence[tuple[Hashable, Hashable]]
+from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
+from credibn.credible.consensus import direction_of
+from credibn.credible.weights import Prior
+from credibn.errors import NotListedError, OptionError
+from credibn.report.figures import ALERT, INK, MARK, SOFT
+from credibn.report.layers import Link
+from credibn.report.layout import Layout, lay_out
+from credibn.scores.constraints import position_of
+
+LEAST_DRAWN = 0.1
+"""Less probable edges are not drawn, unless something else is asked."""
+SURE, LIKELY = 0.95, 0.5
+_DASHES: dict[str, tuple[float, ...]] = {"sure": (), "likely": (9.0, 3.5), "unlikely": (1.8, 3.5)}
+_ROUNDING = 1e-9
+
+
+class Stroke(NamedTuple):
+    """How a line looks."""
+
+    colour: str
+    width: float
+    dashes: tuple[float, ...] = ()
+    has_head: bool = False
 
 
 @dataclass(frozen=True)
-class _Node:
+class DrawnEdge:
+    """An edge by the positions of its ends; an arrow points at the second."""
+
+    ends: tuple[int, int]
+    stroke: Stroke
     label: str
-    x: int
-    y: int
-    label_x: int
-    label_y: int
-    anchor: str
+    title: str
+    is_required: bool = False
 
 
-def graph_svg(names: Sequence[Hashable], directed: Edges, undirected: Edges, title: str) -> str:
-    """Return an SVG element in the colour of the text around it; an empty text for too many nodes to draw."""
-    n = len(names)
-    if n > MOST_NODES_DRAWN:
-        return ""
-    circle = max(120, 12 * n)
-    labels = [label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…" for label in map(str, names)]
-    margin = _LABEL_GAP + _LETTER_WIDTH * max(map(len, labels)) - 4
-    centre_x, centre_y, out = circle + margin, circle + 40, (circle + _LABEL_GAP) / circle
-    nodes: dict[Hashable, _Node] = {}
-    for at, position in enumerate(_order(names, [*directed, *undirected])):
-        angle = 2 * math.pi * at / n
-        right, down = round(circle * math.sin(angle), 6), round(-circle * math.cos(angle), 6)
-        nodes[names[position]] = _Node(
-            labels[position],
-            round(centre_x + right),
-            round(centre_y + down),
-            round(centre_x + out * right),
-            round(centre_y + out * down),
-            "middle" if not round(right) else "start" if right > 0 else "end",
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of a graph: where everything is, how it looks, and a legend of the strokes that occur."""
+
+    layout: Layout
+    edges: tuple[DrawnEdge, ...]
+    legend: tuple[tuple[Stroke, str], ...]
+    title: str
+    highlighted: frozenset[int] = frozenset()
+
+
+class Joined(NamedTuple):
+    """Two variables that may be joined: how probable that is, and which way the edge points where that is decided."""
+
+    first: int
+    second: int
+    joined: float
+    forward: float
+    backward: float
+    direction: int  # 1 for first -> second, -1 for second -> first, 0 where it is open
+
+
+def dashes_of(probability: float) -> tuple[float, ...]:
+    """Return the dashes of an edge: none where it is sure, long ones where it is likely, dots where it is not."""
+    sureness = (
+        "sure" if probability >= SURE - _ROUNDING else "likely" if probability >= LIKELY - _ROUNDING else "unlikely"
+    )
+    return _DASHES[sureness]
+
+
+def stroke_of(probability: float, is_decided: bool) -> Stroke:
+    """Return how an edge of this probability looks."""
+    width = round(1.0 + 2.6 * probability, 2)
+    return Stroke(MARK if is_decided else ALERT, width, dashes_of(probability), is_decided)
+
+
+_LEGEND = (
+    (stroke_of(1.0, True), "direction decided"),
+    (stroke_of(1.0, False), "direction open"),
+    (Stroke(SOFT, stroke_of(0.75, False).width, _DASHES["likely"]), f"probability {LIKELY:.0%} to {SURE:.0%}"),
+    (Stroke(SOFT, stroke_of(0.25, False).width, _DASHES["unlikely"]), f"below {LIKELY:.0%}"),
+)
+
+
+def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = LEAST_DRAWN) -> list[Joined]:
+    """Return the pairs that are joined with at least some probability within the set, the most probable first."""
+    n = len(found.names)
+    if not found.n_networks:
+        return []
+    averages = found.averages(prior)
+    edges = averages.parent_sets.edges
+    try:
+        compelled = averages.compelled
+    except NotListedError:  # counted, not listed: decided only where no network has the other direction
+        compelled = np.where(edges.T == 0, edges, 0.0)
+    pairs = []
+    for a in range(n):
+        for b in range(a + 1, n):
+            forward, backward = float(edges[a, b]), float(edges[b, a])
+            joined = min(1.0, forward + backward)
+            if joined > 0 and joined >= least - _ROUNDING:
+                way = direction_of(joined, float(compelled[a, b]), float(compelled[b, a]), DIRECTION_THRESHOLD)
+                pairs.append(Joined(a, b, joined, forward, backward, way))
+    return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
+
+
+def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
+    """Return places for all variables; the edges that are likely decide, and the likeliest of each other variable."""
+    ordered = sorted(pairs, key=lambda pair: -pair.joined)
+    chosen, placed = [], set[int]()
+    for pair in ordered:
+        ends = {pair.first, pair.second}
+        if pair.joined >= LIKELY or not ends <= placed:
+            chosen.append(pair)
+            placed |= ends
+    # Surest directions first: a later edge that would close a cycle is turned.
+    chosen.sort(key=lambda pair: (pair.direction == 0, -abs(pair.forward - pair.backward), pair.first, pair.second))
+    others = [(pair.first, pair.second) for pair in ordered if pair not in set(chosen)]
+    return lay_out(names, [_link(pair) for pair in chosen], others)
+
+
+def _link(pair: Joined) -> Link:
+    is_forward = pair.direction > 0 or (pair.direction == 0 and pair.forward >= pair.backward)
+    ends = (pair.first, pair.second) if is_forward else (pair.second, pair.first)
+    return Link(*ends, weight=1 + round(4 * pair.joined))
+
+
+def layout_for(names: Sequence[str], pairs: Iterable[Joined], given: object) -> Layout:
+    """Return the layout that is asked for: one made before, positions by name, or None for a new one."""
+    if given is None:
+        return layout_of(names, pairs)
+    if isinstance(given, Layout):
+        return given.for_names(names)
+    raise OptionError.refusing("layout", given, "give what graph_layout() returned, or None for a new layout")
+
+
+def drawing_of(
+    found: CredibleSet,
+    threshold: float = LEAST_DRAWN,
+    prior: Prior = "networks",
+    layout: Layout | None = None,
+    highlight: Collection[str] = (),
+) -> Drawing:
+    """Return the picture of a credible set: its pairs of variables and how probable it is that they are joined."""
+    _check_threshold(threshold)
+    pairs = joined_pairs(found, prior, threshold)
+    required = _required(found)
+    edges = tuple(_edge(found.names, pair, required) for pair in pairs)
+    title = (
+        f"Graph of {len(found.names)} variables and {len(edges)} edges with a probability of {threshold:.0%} or more"
+    )
+    marked = frozenset(position_of(found.names, name, "variable to highlight") for name in _several(highlight))
+    return Drawing(layout_for(found.names, pairs, layout), edges, legend_of(edges, _LEGEND), title, marked)
+
+
+def _check_threshold(threshold: float) -> None:
+    if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        raise OptionError.refusing("threshold", threshold, "it must be a probability, 0 to 1")
+
+
+def _several(names: Collection[str] | str) -> Collection[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _required(found: CredibleSet) -> set[tuple[int, int]]:
+    """Return the edges that the constraints require, by position."""
+    constraints = found.score_table.provenance.get("constraints")
+    listed: Any = constraints.get("required_edges", ()) if isinstance(constraints, Mapping) else ()
+    position = {name: at for at, name in enumerate(found.names)}
+    return {(position[parent], position[child]) for parent, child in listed}
+
+
+def _edge(names: Sequence[str], pair: Joined, required: set[tuple[int, int]]) -> DrawnEdge:
+    a, b = pair[:2] if pair.direction >= 0 else (pair.second, pair.first)
+    arrow = "→" if pair.direction else "—"
+    title = f"{names[a]} {arrow} {names[b]}: {pair.joined:.3f}"
+    return DrawnEdge(
+        (a, b), stroke_of(pair.joined, pair.direction != 0), f"{pair.joined:.2f}", title, (a, b) in required
+    )
+
+
+def legend_of(edges: Iterable[DrawnEdge], entries: Sequence[tuple[Stroke, str]]) -> tuple[tuple[Stroke, str], ...]:
+    """Return the entries of a legend that some edge needs: of its colour, or of its dashes."""
+    drawn = list(edges)
+    colours, dashes = {edge.stroke.colour for edge in drawn}, {edge.stroke.dashes for edge in drawn}
+    return tuple(
+        (stroke, words)
+        for stroke, words in entries
+        if (stroke.colour in colours if not stroke.dashes else stroke.dashes in dashes)
+    )
+
+
+def drawing_of_edges(
+    names: Sequence[Hashable],
+    directed: Iterable[tuple[Hashable, Hashable]],
+    undirected: Iterable[tuple[Hashable, Hashable]],
+    title: str,
+) -> Drawing:
+    """Return the picture of one graph, such as a class or a network."""
+    position = {name: at for at, name in enumerate(names)}
+    pairs, edges = [], []
+    for ends, is_directed in [*((ends, True) for ends in directed), *((ends, False) for ends in undirected)]:
+        a, b = (position[end] for end in ends)
+        way = 0 if not is_directed else 1 if a < b else -1
+        pairs.append(Joined(min(a, b), max(a, b), 1.0, float(a < b), float(b < a), way))
+        stroke = Stroke(MARK if is_directed else ALERT, 1.8, (), is_directed)
+        edges.append(DrawnEdge((a, b), stroke, "", f"{ends[0]} {'→' if is_directed else '—'} {ends[1]}"))
+    return Drawing(layout_of(names, pairs), tuple(edges), legend_of(edges, _LEGEND[:2]) if undirected else (), title)
+
+
+_DIFFERENCE = {
+    "more": Stroke(MARK, 2.4, (), False),
+    "less": Stroke(ALERT, 2.4, _DASHES["likely"], False),
+    "turned": Stroke(INK, 2.4, (7.0, 2.5, 1.8, 2.5), False),
+    "same": Stroke("#9aa4af", 1.4, (), False),
+}
+
+
+def difference_drawing(
+    first: CredibleSet,
+    second: CredibleSet,
+    names: tuple[str, str] = ("first", "second"),
+    threshold: float = LEAST_DRAWN,
+    least_change: float = 0.1,
+    prior: Prior = "networks",
+    layout: Layout | None = None,
+) -> Drawing:
+    """Return the picture of what two results say differently of the same variables."""
+    _check_threshold(threshold)
+    if set(first.names) != set(second.names):
+        odd = sorted(set(first.names) ^ set(second.names))
+        raise OptionError(
+            f"the two results have different variables: {odd[0]!r} is only in one of them; learn both from the same "
+            "columns"
         )
-    size = f'width="{2 * centre_x}" height="{2 * centre_y}" viewBox="0 0 {2 * centre_x} {2 * centre_y}"'
-    lines = [f'<svg role="img" aria-label="{escape(title)}" {size}>']
-    for a, b in directed:
-        lines += [_line(nodes[a], nodes[b]), f'<polygon points="{_head(nodes[a], nodes[b])}" fill="currentColor"/>']
-    lines += [_line(nodes[a], nodes[b]) for a, b in undirected]
-    for node in (nodes[name] for name in names):
-        lines.append(f'<circle cx="{node.x}" cy="{node.y}" r="{_RADIUS}" fill="currentColor"/>')
-        place = f'x="{node.label_x}" y="{node.label_y}" text-anchor="{node.anchor}"'
-        style = 'dominant-baseline="middle" font-size="13" fill="currentColor"'
-        lines.append(f"<text {place} {style}>{escape(node.label)}</text>")
-    return "\n".join([*lines, "</svg>"])
+    before = {frozenset(pair[:2]): pair for pair in joined_pairs(first, prior, 0.0)}
+    place = {name: at for at, name in enumerate(first.names)}
+    to_first = [place[name] for name in second.names]
+    after = {}
+    for pair in joined_pairs(second, prior, 0.0):
+        moved = _turned_to(pair, to_first)
+        after[frozenset(moved[:2])] = moved
+    edges, pairs = [], []
+    for key in sorted(before.keys() | after.keys(), key=sorted):
+        a, b = sorted(key)
+        old = before.get(key, Joined(a, b, 0.0, 0.0, 0.0, 0))
+        new = after.get(key, Joined(a, b, 0.0, 0.0, 0.0, 0))
+        if max(old.joined, new.joined) < max(threshold, _ROUNDING):
+            continue
+        edges.append(_changed_edge(first.names, old, new, least_change))
+        pairs.append(max(new, old, key=lambda pair: pair.joined))
+    words = {
+        "more": f"more probable in {names[1]}",
+        "less": f"less probable in {names[1]}",
+        "turned": "as probable, another direction",
+        "same": "no difference",
+    }
+    entries = [(_DIFFERENCE[kind], text) for kind, text in words.items()]
+    legend = tuple(
+        (stroke, text) for stroke, text in entries if any(edge.stroke.colour == stroke.colour for edge in edges)
+    )
+    title = f"What differs between {names[0]} and {names[1]}: {len(edges)} edges"
+    return Drawing(layout_for(first.names, pairs, layout), tuple(edges), legend, title)
 
 
-def _line(start: _Node, end: _Node) -> str:
-    ends = f'x1="{start.x}" y1="{start.y}" x2="{end.x}" y2="{end.y}"'
-    return f'<line {ends} stroke="currentColor" stroke-opacity="0.6"/>'
+def _turned_to(pair: Joined, to_other: Sequence[int]) -> Joined:
+    """Return a pair by the positions of another result."""
+    a, b = to_other[pair.first], to_other[pair.second]
+    if a < b:
+        return pair._replace(first=a, second=b)
+    return Joined(b, a, pair.joined, pair.backward, pair.forward, -pair.direction)
 
 
-def _head(start: _Node, end: _Node) -> str:
-    """Return the corners of an arrowhead whose tip is just outside the end node."""
-    along_x, along_y = end.x - start.x, end.y - start.y
-    length = math.hypot(along_x, along_y)
-    unit_x, unit_y = along_x / length, along_y / length
-
-    def point(back: float, aside: float) -> str:
-        x = end.x - back * unit_x - aside * unit_y
-        y = end.y - back * unit_y + aside * unit_x
-        return f"{round(x)},{round(y)}"
-
-    return f"{point(_RADIUS + 1, 0)} {point(_RADIUS + 13, 5)} {point(_RADIUS + 13, -5)}"
-
-
-def _order(names: Sequence[Hashable], edges: Edges) -> list[int]:
-    """Return the nodes in their order around the circle."""
-    position = {name: v for v, name in enumerate(names)}
-    ends = [(position[a], position[b]) for a, b in edges]
-    order = list(range(len(names)))
-    length, is_better = _length(order, ends), True
-    while is_better:
-        is_better = False
-        for a, b in combinations(range(len(names)), 2):
-            order[a], order[b] = order[b], order[a]
-            swapped = _length(order, ends)
-            if swapped < length:
-                length, is_better = swapped, True
-            else:
-                order[a], order[b] = order[b], order[a]
-    return order
+def _changed_edge(names: Sequence[str], old: Joined, new: Joined, least_change: float) -> DrawnEdge:
+    change = new.joined - old.joined
+    if abs(change) >= least_change - _ROUNDING:
+        kind = "more" if change > 0 else "less"
+    else:
+        kind = "turned" if old.direction != new.direction else "same"
+    shown = old if kind == "less" else new
+    a, b = (old.first, old.second) if shown.direction >= 0 else (old.second, old.first)
+    stroke = _DIFFERENCE[kind]._replace(has_head=shown.direction != 0)
+    if kind in ("more", "less"):
+        stroke = stroke._replace(width=round(1.2 + 2.6 * abs(change), 2))
+    label = f"{change:+.2f}".replace("-", "−") if kind in ("more", "less") else ""
+    title = f"{_said(names, old)} / {_said(names, new)}"
+    return DrawnEdge((a, b), stroke, label, title)
 
 
-def _length(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> int:
-    """Return the number of steps around the circle from end to end, over all edges."""
-    place = {v: at for at, v in enumerate(order)}
-    apart = (abs(place[a] - place[b]) for a, b in edges)
-    return sum(min(steps, len(order) - steps) for steps in apart)
+def _said(names: Sequence[str], pair: Joined) -> str:
+    a, b = (pair.first, pair.second) if pair.direction >= 0 else (pair.second, pair.first)
+    return f"{names[a]} {'→' if pair.direction else '—'} {names[b]}: {pair.joined:.3f}"

@@ -72,9 +72,60 @@ def gap_curve(result: CredibleSet) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'Gap to the best score (nats)'
     """
-    figure = blank_figure(7.5, 3.8)
-    _draw_curve(result, figure.subplots())
-    return figure
+    return figure_of(plot_gaps(result))
+
+
+def plot_gaps(result: CredibleSet, axes: Axes | None = None) -> Axes:
+    """Draw the curve of `gap_curve` on these axes, or on those of a new figure, and return them."""
+    axes = blank_figure(7.5, 3.8).subplots() if axes is None else axes
+    _draw_curve(result, axes)
+    return axes
+
+
+def plot_share(result: CredibleSet, axes: Axes | None = None) -> Axes:
+    """Draw which share of the posterior the networks within each Bayes factor hold; see `CredibleSet.plot_share`."""
+    axes = blank_figure(7.5, 3.8).subplots() if axes is None else axes
+    gaps, shares = share_by_gap(result)
+    style_axes(axes)
+    axes.set_xlabel("Bayes factor")
+    known = result.posterior_share is not None
+    axes.set_ylabel("Share of the posterior of all networks" if known else "Share of this set (of all: unknown)")
+    right = max(result.epsilon, math.log(2))
+    for level in (0.5, 0.95):
+        axes.axhline(level, color=LINE, linewidth=1, zorder=1)
+    axes.fill_between(gaps, shares, color=MARK, alpha=0.15, linewidth=0, zorder=2)
+    axes.plot(gaps, shares, color=MARK, linewidth=2, solid_joinstyle="miter", zorder=3)
+    if len(gaps):
+        axes.plot(gaps[-1:], shares[-1:], color=MARK, marker="o", markersize=5, clip_on=False, zorder=4)
+        held = f"{shares[-1]:.1%}" if shares[-1] >= 0.001 else "< 0.1%"
+        is_high = shares[-1] > 0.9
+        offset, below = ((-6, -8), "top") if is_high else ((-6, 6), "bottom")
+        axes.annotate(held, (gaps[-1], shares[-1]), offset, textcoords="offset points", color=INK, ha="right", va=below)
+    factors = [factor for factor in (1, *BAYES_FACTORS, 1_000, 10_000, 100_000) if math.log(factor) <= right * 1.001]
+    axes.set_xticks([math.log(factor) for factor in factors], [f"{factor:,}" for factor in factors])
+    axes.set_xlim(0, right)
+    axes.set_ylim(0, 1.0)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    return axes
+
+
+def share_by_gap(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return corners of a staircase: the gap to the best score, and the share of what scores within it.
+
+    The share is of the posterior of all networks where that is known, otherwise of the set.
+    """
+    found = result.structures
+    if not len(found):
+        return np.zeros(0), np.zeros(0)
+    log_total = result.log_mass if result.log_total_mass is None else result.log_total_mass
+    shares = np.exp(np.minimum(0.0, np.logaddexp.accumulate(found.scores + found.log_sizes) - log_total))
+    gaps = np.maximum(0.0, result.optimal_score - found.scores)
+    last = np.append(np.flatnonzero(np.diff(gaps)), len(gaps) - 1)  # of networks with the same gap
+    if len(last) > _MOST_STEPS:
+        wanted = np.searchsorted(gaps[last], np.linspace(0, gaps[-1], _MOST_STEPS))
+        last = last[np.unique(np.append(wanted.clip(max=len(last) - 1), len(last) - 1))]
+    across = np.append(np.repeat(gaps[last], 2)[1:], max(result.epsilon, float(gaps[-1])))
+    return np.append(0.0, across), np.append(shares[last[0]], np.repeat(shares[last], 2))
 
 
 def edge_heat_map(result: CredibleSet) -> Figure:
@@ -149,6 +200,13 @@ def blank_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def figure_of(axes: Axes) -> Figure:
+    """Return the figure that axes belong to."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return figure
 
 
 def style_axes(axes: Axes) -> None:

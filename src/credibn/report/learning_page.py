@@ -17,12 +17,14 @@ from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
 from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
-from credibn.report.class_lines import ClassLine, best_classes, edges_text
-from credibn.report.figures import figure_svg, gap_curve, networks_within
+from credibn.report.class_lines import best_classes, edges_text
+from credibn.report.drawn_graphs import drawn_graphs
+from credibn.report.figures import figure_of, figure_svg, gap_curve, networks_within, plot_share
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
 from credibn.report.shortening import averaged_part, part_named, shortened_sentences
+from credibn.report.undecided import undecided_parts
 from credibn.report.wording import (
     bayes_factor_sentences,
     certain_sentences,
@@ -32,13 +34,23 @@ from credibn.report.wording import (
 )
 
 _PAIRS_SHOWN = 500
-_PAIRS_DRAWN = 400
-_LEAST_DRAWN = 0.01
-"""The least threshold of the slider: less probable edges are in the tables only."""
+_MANY_VARIABLES = 30
+"""From here on the graph has a box to find a variable in."""
 _V_STRUCTURES_SHOWN = 100
 _PARENT_SETS_SHOWN = 4
 _NUMBERS_IN_CELLS = 12
-_SCRIPTS = ("dagre.min.js", "graph.js", "report.js")
+_ASKED = (
+    "Table",
+    "Columns",
+    "Rows",
+    "Dropped for missing values",
+    "Note on the table",
+    "Score",
+    "Epsilon",
+    "Constraints",
+    "Prior",
+)
+_SCRIPTS = ("graph.js", "report.js")
 
 
 @explaining_shortage()
@@ -100,15 +112,20 @@ def write_learning_page(
         shortened=None if among is None else shortened_sentences(result, averaged),
         agreement=("" if among is None else f"Among {among}: ") + agreement_sentence(averaged, pairs),
         tiles=_tiles(result, pairs, among or "every network"),
+        asked=_asked(result, data),
+        undecided=undecided_parts(result.names, pairs),
+        share_statement=result.share_statement,
         meaning=bayes_factor_sentences(result),
         certain=certain_sentences(result),
         is_complete=result.complete,
-        drawn=_drawn(result, pairs, classes),
+        drawn=drawn_graphs(result.names, pairs, classes),
         curve=curve,
+        share_curve=_share_curve(result),
         within=within,
         heat_map=_heat_map(result, pairs),
         pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
         omitted=_omitted(result, len(pairs), among or "the networks"),
+        has_many_variables=len(result.names) >= _MANY_VARIABLES,
         n_classes=result.n_classes,
         classes=classes,
         best_edges=edges_text(result.classes()[0].graph) if classes else "",
@@ -124,6 +141,11 @@ def write_learning_page(
         call_promise=promise_of_call(result),
         version=str(result.provenance.get("version", "unknown")),
     )
+
+
+def _asked(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
+    """Return the settings that say what was asked of which data."""
+    return [(name, value) for name, value in facts(result, data) if name in _ASKED]
 
 
 def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str, str]]:
@@ -148,38 +170,18 @@ def _short(number: int) -> str:
     return f"{digits[0]}.{digits[1:3]}e+{len(digits) - 1}"
 
 
-def _drawn(result: CredibleSet, pairs: list[Pair], classes: list[ClassLine]) -> dict[str, object]:
-    """Return what the script draws, ready for JSON: nodes by position, probabilities as numbers and as text."""
-    listed = [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
-    return {
-        "names": result.names,
-        "pairs": [
-            {
-                "ends": [pair.first, pair.second],
-                "joined": round(pair.joined, 6),
-                "forward": round(pair.forward, 6),
-                "backward": round(pair.backward, 6),
-                "direction": pair.direction,
-                "words": {
-                    "joined": share(pair.joined),
-                    "forward": share(pair.forward),
-                    "backward": share(pair.backward),
-                    "over_all": None if pair.over_all is None else share(pair.over_all[0]),
-                },
-            }
-            for pair in listed
-        ],
-        "classes": [
-            {"words": line.words, "directed": line.directed, "undirected": line.undirected} for line in classes
-        ],
-    }
-
-
 def _curve(result: CredibleSet) -> Markup | None:
     if not len(result.structures):
         return None
     label = f"The gap to the best score for {plural(result.n_networks, 'network')}, the best first"
     return Markup(figure_svg(gap_curve, result, "curve", label))
+
+
+def _share_curve(result: CredibleSet) -> Markup | None:
+    if result.posterior_share is None or not len(result.structures):
+        return None
+    label = f"The share of the posterior by Bayes factor, up to {share(result.posterior_share)}"
+    return Markup(figure_svg(lambda shown: figure_of(plot_share(shown)), result, "share", label))
 
 
 @dataclass(frozen=True)

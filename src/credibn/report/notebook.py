@@ -6,7 +6,7 @@ elsewhere, and the same result gives the same text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from html import escape
 
 import numpy as np
@@ -16,18 +16,27 @@ from credibn.credible import CredibleClass, CredibleSet
 from credibn.graphs import CPDAG
 from credibn.models import AveragedModel, BayesianNetwork
 from credibn.posterior import Posterior
-from credibn.report.drawing import graph_svg
+from credibn.report.drawing import drawing_of, drawing_of_edges
+from credibn.report.graph_files import drawing_svg
 
 _CLASSES_SHOWN = 10
 _EDGES_SHOWN = 24
 _PROBABLE_EDGES_SHOWN = 10
 _STATES_SHOWN = 6
+_MOST_NODES = 80
+"""A graph of more nodes is not drawn: nobody could read it in a cell."""
+
+_Edges = Sequence[tuple[Hashable, Hashable]]
 
 
 def credible_set_html(found: CredibleSet) -> str:
-    """Return what was found, in sentences, and the best classes."""
+    """Return what was found, in sentences, the graph of edge probabilities, and the best classes."""
+    sentences = [_paragraph(line) for line in found.summary().splitlines()]
+    graph = (
+        drawing_svg(drawing_of(found), is_file=False) if len(found.names) <= _MOST_NODES and found.n_networks else ""
+    )
     if not found.structures.is_listed:
-        return _block(*(_paragraph(line) for line in found.summary().splitlines()))
+        return _block(*sentences, graph)
     held = found.posterior_share
     header = ["score", "gap", "networks", "of the set", *([] if held is None else ["of all networks"])]
     rows = [
@@ -43,7 +52,8 @@ def credible_set_html(found: CredibleSet) -> str:
     ]
     n_more = found.n_classes - len(rows)
     return _block(
-        *(_paragraph(line) for line in found.summary().splitlines()),
+        *sentences,
+        graph,
         _table([*header, "edges of the class"], rows, numbers=range(len(header))) if rows else "",
         _paragraph(f"and {n_more:,} more") if n_more else "",
     )
@@ -59,8 +69,9 @@ def cpdag_html(cpdag: CPDAG) -> str:
     """Return the graph drawn, or its edges in a table where it has too many nodes."""
     nodes = plural(len(cpdag.names), "node")
     title = f"CPDAG of {nodes}; edges with a direction: {len(cpdag.directed)}, without: {len(cpdag.undirected)}"
-    drawing = graph_svg(cpdag.names, cpdag.directed, cpdag.undirected, title)
-    return _block(_paragraph(title), drawing or _table(["edge"], [[edge] for edge in cpdag.edges_as_text]))
+    if len(cpdag.names) > _MOST_NODES:
+        return _block(_paragraph(title), _table(["edge"], [[edge] for edge in cpdag.edges_as_text]))
+    return _block(_paragraph(title), _svg(cpdag.names, cpdag.directed, cpdag.undirected, title))
 
 
 def posterior_html(posterior: Posterior) -> str:
@@ -94,9 +105,13 @@ def network_html(network: BayesianNetwork) -> str:
     title = repr(network)
     return _block(
         _paragraph(title),
-        graph_svg(network.names, edges, (), title),
+        _svg(network.names, edges, (), title) if len(network.names) <= _MOST_NODES else "",
         _table(["variable", "states", "parents", "parameters"], rows, numbers=[3]),
     )
+
+
+def _svg(names: Sequence[Hashable], directed: _Edges, undirected: _Edges, title: str) -> str:
+    return drawing_svg(drawing_of_edges(names, directed, undirected, title), is_file=False)
 
 
 def _block(*parts: str) -> str:

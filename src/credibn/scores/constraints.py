@@ -10,8 +10,8 @@ these edges satisfies every constraint. Cost: linear in the edges, quadratic in 
 
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from os import PathLike
 from typing import Any
@@ -35,6 +35,14 @@ class Constraints:
     required: tuple[frozenset[int], ...]  # those that must be
     max_parents: tuple[int, ...]  # n - 1 where there is no limit
     tiers: tuple[tuple[int, ...], ...] = ()  # their edges are in `forbidden`; stored to describe them briefly
+
+    def without_parents(self, nodes: Collection[int]) -> "Constraints":
+        """Return the constraints under which some nodes have no parents, whatever was said of them."""
+        return replace(
+            self,
+            required=tuple(frozenset() if v in nodes else above for v, above in enumerate(self.required)),
+            max_parents=tuple(0 if v in nodes else most for v, most in enumerate(self.max_parents)),
+        )
 
     def describe(self) -> dict[str, object]:
         """Return the constraints by name, ready for JSON; empty when there are none."""

@@ -42,6 +42,8 @@ def predict_seconds(problem: ScoringProblem, engine: str, n_workers: int) -> flo
     """Predict how long scoring takes with this engine, for this many workers."""
     if problem.n_searched < 2:
         return 0.0
+    if problem.data.interventions is not None:
+        return min(math.fsum(predict_seconds(part, engine, n_workers) for _, part in problem.parts), _CEILING)
     if isinstance(problem.score, DiscreteScore):
         seconds = _of_tasks(problem, engine)
     elif isinstance(problem.score, SetScore):

@@ -5,7 +5,7 @@ engines see only the other columns, in order; `ScoringProblem.widen` puts the re
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn.data import Dataset
+from credibn.errors import DataError, Option
 from credibn.scores.constraints import Constraints
 from credibn.scores.local import LocalScore
 from credibn.scores.protocol import SetScore
@@ -35,6 +36,12 @@ def join_candidates(parts: Sequence[Candidates]) -> Candidates:
     return np.concatenate(nodes), np.concatenate(costs), np.concatenate(masks), sum(n_scored)
 
 
+def candidates_of(found: Candidates, nodes: NDArray[np.intp]) -> Candidates:
+    """Return the candidates of some nodes."""
+    is_own = np.isin(found[0], nodes)
+    return found[0][is_own], found[1][is_own], np.ascontiguousarray(found[2][is_own]), found[3]
+
+
 @dataclass(frozen=True, eq=False)
 class ScoringProblem:
     """What is to be scored: made once, read by every engine."""
@@ -50,6 +57,24 @@ class ScoringProblem:
         """Positions of the columns that take part in the search."""
         constant = set(self.data.constant_columns)
         return np.array([v for v, name in enumerate(self.data.names) if name not in constant], dtype=np.intp)
+
+    @cached_property
+    def parts(self) -> "tuple[tuple[NDArray[np.intp], ScoringProblem], ...]":
+        """The problem by the rows that each child is scored on: where it was not set. Without experiments, itself.
+
+        Each part is a problem of its own for some of the searched columns; the others have no parents in it.
+        """
+        if self.data.interventions is None:
+            return ((np.arange(self.n_searched), self),)
+        parts = []
+        for children, rows, _ in self.data.by_rows_not_set:
+            others = set(range(self.data.n_variables)) - set(children)
+            part = replace(self, data=rows, constraints=self.constraints.without_parents(others))
+            _refuse_new_constants(self.data, rows, children)
+            own = np.flatnonzero(np.isin(self.searched, children))
+            if len(own):
+                parts.append((own, part))
+        return tuple(parts)
 
     @property
     def n_searched(self) -> int:
@@ -118,3 +143,18 @@ class ScoringProblem:
 
     def _between_searched(self, matrix: NDArray[_T]) -> NDArray[_T]:
         return np.ascontiguousarray(matrix[np.ix_(self.searched, self.searched)])
+
+
+def _refuse_new_constants(data: Dataset, rows: Dataset, children: Sequence[int]) -> None:
+    """Refuse numbers that vary only in the rows where some variable was set: no regression there can use them."""
+    for name in rows.constant_columns:
+        if name not in data.constant_columns:
+            raise DataError(
+                "numeric column {!r} has one value in all rows where {!r} was not set, so these rows say nothing about "
+                "the two; leave one out with {}, or leave {!r} out of {}",
+                name,
+                data.names[children[0]],
+                Option("drop", [name]),
+                data.names[children[0]],
+                Option("interventions"),
+            )

@@ -47,7 +47,7 @@ from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.prediction import limit_parents, predict_seconds
 from credibn.scores.priors import StructurePrior, describe_prior, keeps_score_equivalence, resolve_prior
-from credibn.scores.problem import Candidates, Scored, ScoringProblem
+from credibn.scores.problem import Candidates, Scored, ScoringProblem, candidates_of, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.table import ScoreTable
 from credibn.scores.tasks import RULES, core_arguments, score_in_tasks
@@ -88,6 +88,7 @@ def score_parent_sets(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,
@@ -128,7 +129,7 @@ def score_parent_sets(
         False.
     columns, drop, only, encoding, decimal, thousands, comment
         How the table is read, see `read_data`; by default the columns are what the score takes.
-    state_names, weights, missing, missing_values, discretise, max_states
+    state_names, weights, interventions, missing, missing_values, discretise, max_states
         Likewise.
 
     Returns
@@ -238,6 +239,7 @@ def estimate_scoring(
     comment: str | None = None,
     state_names: Mapping[str, Sequence[object]] | None = None,
     weights: str | None = None,
+    interventions: Any = None,
     missing: str = "error",
     missing_values: Iterable[str] | None = None,
     discretise: Any = None,
@@ -397,6 +399,8 @@ def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEs
             f"the table stands for {problem.data.n_rows:,} rows; at most {(1 << 32) - 1:,} can be counted: draw a "
             "sample"
         )
+    if problem.data.interventions is not None:
+        return _sum_of([estimate_problem(part, engine) for _, part in problem.parts], problem)
     limits, tolerance = _plan(problem)
     largest = max(limits, default=0)
     n_sets = sum(math.comb(n, k) for k in range(min(largest + 1, n) + 1))
@@ -417,6 +421,26 @@ def estimate_problem(problem: ScoringProblem, engine: str = "auto") -> ScoringEs
         memory_bytes=_memory(problem, chosen, n_sets),
         tolerance=tolerance,
     )
+
+
+def _sum_of(parts: Sequence[ScoringEstimate], problem: ScoringProblem) -> ScoringEstimate:
+    """Return the estimate for parts that are scored one after the other, each for its own children."""
+    largest = max(parts, key=lambda part: part.memory_bytes)
+    return replace(
+        largest,
+        n_rows=problem.data.n_rows,
+        n_distinct=problem.data.n_distinct,
+        largest_parent_set=max(part.largest_parent_set for part in parts),
+        n_sets=sum(part.n_sets for part in parts),
+        n_local_scores=sum(part.n_local_scores for part in parts),
+        tolerance=_added([part.tolerance for part in parts]),
+    )
+
+
+def _added(tolerances: Sequence[float | None]) -> float | None:
+    """Return what the rounding of all parts can add up to: each bounds that of its own children."""
+    known = [tolerance for tolerance in tolerances if tolerance is not None]
+    return math.fsum(known) if known else None
 
 
 def _plan(problem: ScoringProblem) -> tuple[list[int], float | None]:
@@ -504,10 +528,28 @@ def try_score(
     if problem.n_searched == 0:
         empty = np.zeros((0, 0), dtype=np.uint64)
         return Scored((np.zeros(0, dtype=np.int32), np.zeros(0), empty, 0), None)
-    try:
-        return score_in_tasks(problem, estimate.engine, run, rules, estimate.tolerance, finished)
-    except ValueError as error:
-        _refuse_infinite(problem, error)
+    found: list[Scored] = []
+    for at, (children, part) in enumerate(problem.parts):
+        needed = estimate if part is problem else estimate_problem(part, _engine_asked(estimate))
+        done: list[Candidates] | None = None if finished is None else []
+        share = at / len(problem.parts), 1 / len(problem.parts)
+        try:
+            scored = score_in_tasks(part, needed.engine, run, rules, needed.tolerance, done, share)
+        except ValueError as error:
+            _refuse_infinite(part, error)
+        if finished is not None and done is not None:
+            finished += [candidates_of(some, children) for some in done]
+        if scored is None:
+            return None
+        if part is problem:
+            return scored
+        found.append(Scored(candidates_of(scored.candidates, children), scored.tolerance))
+    return Scored(join_candidates([part.candidates for part in found]), _added([part.tolerance for part in found]))
+
+
+def _engine_asked(estimate: ScoringEstimate) -> str:
+    """Return the engine for each part: the one that was asked for, or that the largest part chose."""
+    return estimate.engine if estimate.engine in ("table", "descent") else "auto"
 
 
 def stopped_while_scoring(run: Run) -> BaseException:
@@ -540,7 +582,17 @@ def _provenance(problem: ScoringProblem, prior: StructurePrior | None, estimate:
         "version": version(),
         "constraints": problem.constraints.describe(),
         "prior": describe_prior(prior, problem.data.names),
-        "score_equivalent": is_set_score and keeps_score_equivalence(problem.edge_terms),
+        "score_equivalent": is_set_score
+        and keeps_score_equivalence(problem.edge_terms)
+        and problem.data.interventions is None,
+        **_targets(problem.data),
         "complete": True,
         "engine": estimate.engine,
     }
+
+
+def _targets(data: Dataset) -> dict[str, object]:
+    """Return what was set together, by name, where anything was."""
+    if data.interventions is None:
+        return {}
+    return {"interventions": [[data.names[v] for v in targets] for targets in data.interventions.targets]}

@@ -19,7 +19,7 @@ from credibn._base.version import version
 from credibn._run import Arrays, Run, ShouldContinue, Stopped, Work, aligned, split_evenly
 from credibn.scores.discrete import BDeu, DiscreteScore
 from credibn.scores.local import LocalScore, score_child
-from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
+from credibn.scores.problem import Candidates, Scored, ScoringProblem, candidates_of, join_candidates
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
@@ -59,11 +59,13 @@ def score_in_tasks(
     rules: Sequence[str],
     tolerance: float | None,
     finished: list[Candidates] | None = None,
+    share: tuple[float, float] = (0.0, 1.0),
 ) -> Scored | None:
     """Return the candidates; None if the run was stopped, whose reason says why.
 
     `finished` takes the candidates of each task that is done, before rule 1 is applied to all of them: something to use
-    where the run is stopped. The engines that count sets first have none.
+    where the run is stopped. The engines that count sets first have none. `share` is where these tasks begin in the
+    progress of all scoring, and how much of it they are.
     """
 
     def do(work: Work, common: Any, tasks: Sequence[Any]) -> list[Arrays]:
@@ -74,7 +76,7 @@ def score_in_tasks(
             work,
             common,
             tasks,
-            lambda fraction: run("score", (1 - _JOINING) * fraction),
+            lambda fraction: run("score", share[0] + share[1] * (1 - _JOINING) * fraction),
             # A score of the user's may not be safe in threads.
             one_at_a_time=not isinstance(problem.score, DiscreteScore),
         ):
@@ -84,7 +86,7 @@ def score_in_tasks(
         return [found[index] for index in range(len(tasks))]
 
     def should_join(fraction: float) -> bool:
-        return run("score", 1 - _JOINING + _JOINING * fraction)
+        return run("score", share[0] + share[1] * (1 - _JOINING + _JOINING * fraction))
 
     try:
         if engine == "local":
@@ -112,8 +114,15 @@ def score_in_tasks(
 
 def exact_candidates(problem: ScoringProblem, found: Candidates, run: Run, stage: str) -> Candidates | None:
     """Return candidates of a categorical score with their exact costs, those left out that another one dominates."""
-    core = _core.DiscreteProblem(**core_arguments(problem), rules=[])
-    return core.join_descent(*found, run.n_threads, lambda fraction: run(stage, fraction))
+    exact = []
+    for children, part in problem.parts:
+        core = _core.DiscreteProblem(**core_arguments(part), rules=[])
+        own = found if part is problem else candidates_of(found, children)
+        joined = core.join_descent(*own, run.n_threads, lambda fraction: run(stage, fraction))
+        if joined is None:
+            return None
+        exact.append(joined)
+    return join_candidates(exact)
 
 
 class _Discrete:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from credibn.search.branches import Branch
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
 
-TRIED_EDGES = 16
+TRIED_EDGES = 8
 LEAST_GAIN = 1e-3
 """A side that gains nothing must not hide what the other gains."""
 

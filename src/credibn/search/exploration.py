@@ -135,12 +135,13 @@ class Exploration:
         self.n_expected = 0.0  # steps of the listing that the last cap ended
 
     def begin(self) -> list[Branch]:
-        """Look for a first network; return the whole problem as a branch."""
-        size = len(self.costs)
-        self.improve(np.empty(0, dtype=np.int64), min(EFFORT * self.n * size, FIRST_EFFORT * size**2, MOST_EFFORT))
-        cheapest = float(self.costs[self.offsets[:-1]].sum())
-        lower, no_cuts = cheapest - self.problem.rounding(), np.empty(0, dtype=np.int64)
-        return [Branch(np.ones(len(self.costs), dtype=np.uint8), lower, no_cuts, 1.0)]
+        """Look for a first network, first at once, then for longer; return the whole problem as a branch."""
+        size, anywhere = len(self.costs), np.empty(0, dtype=np.int64)
+        lower = float(self.costs[self.offsets[:-1]].sum()) - self.problem.rounding()
+        self.improve(anywhere, 0)
+        self.raise_bound(lower)
+        self.improve(anywhere, min(EFFORT * self.n * size, FIRST_EFFORT * size**2, MOST_EFFORT))
+        return [Branch(np.ones(size, dtype=np.uint8), lower, np.empty(0, dtype=np.int64), 1.0)]
 
     def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""

@@ -26,9 +26,10 @@ NEW_COLUMNS = 10
 PRICING_ROUNDS = 20
 MOST_ITERATIONS = 20_000
 """Of the simplex method: any dual values give a bound, so a solver that gets lost is stopped."""
-ITERATIONS_PER_LOOK = 100
-"""The solver cannot be told to stop, so it gets few iterations at a time, and resumes from the basis it has."""
-TRIAL_ITERATIONS = 100
+FIRST_ITERATIONS = 100
+"""The solver cannot be told to stop, so it gets few iterations at first, then twice as many, and resumes from the basis
+it has. What it does against cycling ends with each call: with few iterations at a time, it may never arrive."""
+TRIAL_ITERATIONS = 50
 """Where a solution is only compared with others."""
 IDLE_SOLUTIONS = 3
 """A cut leaves when its dual value was 0 in this many solutions in succession."""
@@ -202,14 +203,14 @@ class Relaxation:
 
     def _is_solved(self, dual: bool) -> bool:
         """Iterate until the solution is optimal, the solver is lost, or it is time to stop."""
-        left = MOST_ITERATIONS
+        left, at_once = MOST_ITERATIONS, FIRST_ITERATIONS
         while True:
-            self._lp.setIntParam(self._iteration_limit, min(ITERATIONS_PER_LOOK, left))
+            self._lp.setIntParam(self._iteration_limit, min(at_once, left))
             self._lp.solve(dual=dual)
             if self._lp.isOptimal():
                 return True
             n_done = self._lp.getNIterations()
-            left -= n_done
+            left, at_once = left - n_done, 2 * at_once
             if n_done == 0 or left <= 0 or not self._should_continue():
                 return False
 

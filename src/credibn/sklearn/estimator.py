@@ -39,7 +39,7 @@ from credibn.sklearn.inputs import as_array, checked_counts, classes_of, name_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_READ_OPTIONS = tuple(name for name in ReadOptions.names() if name not in ("weights", "state_names"))
+_READ_OPTIONS = tuple(name for name in ReadOptions.names() if name not in ("weights", "interventions", "state_names"))
 
 
 class _MethodBesideOption:

@@ -1,15 +1,12 @@
 "use strict";
 
-// Lays out a graph once, and draws any choice of its edges in the same places.
+// Draws any choice of the edges of a graph in the places that the page was written with.
 //
-// An edge to draw is {ends: [a, b], heads: [atA, atB], width, opacity, classes, words}: nodes by position, the size
-// of the arrowhead at each end from 0 (none) to 1, and what is said when it is chosen. All text reaches the page by
-// textContent or setAttribute, never as markup.
+// An edge to draw is {ends: [a, b], heads: [atA, atB], width, dashes, classes, words}: nodes by position, whether it has
+// an arrowhead at each end, and what is said when it is chosen. All text reaches the page by textContent or
+// setAttribute, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-const NODE_HEIGHT = 30;
-const MARGIN = 12;
-const MOST_LETTERS = 22;
 const SMALLEST_SCALE = 0.5; // to start with: below it nobody can read the names, and the reader scrolls instead
 
 function svgElement(name, attributes, parent) {
@@ -19,90 +16,14 @@ function svgElement(name, attributes, parent) {
   return made;
 }
 
-function shortened(name) {
-  const letters = Array.from(name);
-  return letters.length <= MOST_LETTERS ? name : letters.slice(0, MOST_LETTERS - 1).join("") + "…";
-}
-
 function keyOf(a, b) {
   return a < b ? `${a}-${b}` : `${b}-${a}`;
 }
 
-// Returns {width, height, nodes: [{x, y, width, height, label, isAlone}], routes: Map from keyOf to points}.
-// Nodes without an edge do not take part: they stand in lines below.
-function layOut(names, edges, room) {
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.font = "14px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
-  const nodes = names.map((name) => {
-    const label = shortened(name);
-    return { label, width: Math.max(44, Math.ceil(pen.measureText(label).width) + 22), height: NODE_HEIGHT };
-  });
-  const joined = new Set(edges.flatMap((edge) => edge.ends));
-  const downward = runDagre(nodes, joined, edges, "TB");
-  const fit = (found) => Math.min(1, room.width / found.width, room.height / found.height);
-  let best = downward;
-  if (fit(downward) < 0.8) {
-    const across = runDagre(nodes, joined, edges, "LR");
-    if (fit(across) > fit(downward)) best = across;
-  }
-  for (const [at, { x, y }] of best.places) Object.assign(nodes[at], { x, y });
-  const bottom = placeAlone(nodes, joined, best, Math.max(best.width, room.width));
-  return { ...bottom, nodes, routes: best.routes };
-}
-
-function runDagre(nodes, joined, edges, direction) {
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: direction, nodesep: 16, ranksep: 46, edgesep: 12 });
-  for (const at of joined) graph.setNode(String(at), { width: nodes[at].width, height: nodes[at].height });
-  for (const { ends, weight } of edges) graph.setEdge(String(ends[0]), String(ends[1]), { weight });
-  if (joined.size) dagre.layout(graph);
-  const routes = new Map();
-  for (const { ends } of edges) {
-    const { points } = graph.edge(String(ends[0]), String(ends[1]));
-    routes.set(keyOf(...ends), ends[0] < ends[1] ? points : points.slice().reverse());
-  }
-  const places = new Map([...joined].map((at) => [at, { ...graph.node(String(at)) }]));
-  return { places, routes, ...intoView([...places.values()], [...routes.values()].flat()) };
-}
-
-// Edges may bend out of the size that dagre tells: everything is moved to start at the margin, and measured.
-function intoView(boxes, points) {
-  if (!boxes.length) return { width: 1, height: 1 };
-  const lefts = [...boxes.map(({ x, width }) => x - width / 2), ...points.map(({ x }) => x)];
-  const tops = [...boxes.map(({ y, height }) => y - height / 2), ...points.map(({ y }) => y)];
-  const rights = [...boxes.map(({ x, width }) => x + width / 2), ...points.map(({ x }) => x)];
-  const bottoms = [...boxes.map(({ y, height }) => y + height / 2), ...points.map(({ y }) => y)];
-  const left = Math.min(...lefts) - MARGIN, top = Math.min(...tops) - MARGIN;
-  for (const placed of [...boxes, ...points]) {
-    placed.x -= left;
-    placed.y -= top;
-  }
-  return { width: Math.max(...rights) - left + MARGIN, height: Math.max(...bottoms) - top + MARGIN };
-}
-
-function placeAlone(nodes, joined, laid, room) {
-  let x = 12, y = laid.height + 10, width = laid.width, height = laid.height;
-  nodes.forEach((node, at) => {
-    node.isAlone = !joined.has(at);
-    if (!node.isAlone) return;
-    if (x > 12 && x + node.width > room) { x = 12; y += NODE_HEIGHT + 8; }
-    node.x = x + node.width / 2;
-    node.y = y + NODE_HEIGHT / 2;
-    x += node.width + 8;
-    width = Math.max(width, x + 4);
-    height = y + NODE_HEIGHT + 12;
-  });
-  return { width, height };
-}
-
-// A straight way between two boxes, for edges that the layout does not know.
-function straight(from, to) {
-  const along = { x: to.x - from.x, y: to.y - from.y };
-  const border = (box, sign) => {
-    const scale = Math.min(box.width / 2 / Math.abs(along.x || 1e-9), box.height / 2 / Math.abs(along.y || 1e-9));
-    return { x: box.x + sign * along.x * scale, y: box.y + sign * along.y * scale };
-  };
-  return [border(from, 1), border(to, -1)];
+// The way of an edge from its first end to its second.
+function wayOf(layout, [a, b]) {
+  const points = layout.routes[keyOf(a, b)].map(([x, y]) => ({ x, y }));
+  return a < b ? points : points.reverse();
 }
 
 function towards(from, to, distance) {
@@ -127,12 +48,70 @@ function smooth(points) {
   return path;
 }
 
-function arrowhead(tip, before, size) {
-  const length = 7 + 8 * size, half = 3 + 3.5 * size;
-  const base = towards(tip, before, length);
+// Puts an arrowhead at the end of a way, as in the files that Python writes: returns its path, and shortens the way.
+function headOf(points, width) {
+  const length = 8 + 1.7 * width, half = 3.2 + 0.8 * width, tip = points[points.length - 1];
+  const distance = (point) => Math.hypot(point.x - tip.x, point.y - tip.y);
+  while (points.length > 2 && distance(points[points.length - 2]) < length) points.splice(-2, 1);
+  const before = points[points.length - 2], base = towards(tip, before, length);
   const across = { x: ((base.y - tip.y) * half) / length, y: ((tip.x - base.x) * half) / length };
   const corner = (sign) => spot({ x: base.x + sign * across.x, y: base.y + sign * across.y });
-  return { base, path: `M${spot(tip)}L${corner(1)}L${corner(-1)}Z` };
+  points[points.length - 1] = towards(tip, before, length - 1);
+  return `M${spot(tip)}L${corner(1)}L${corner(-1)}Z`;
+}
+
+// What a file needs in place of the page's style sheet: the light colours.
+const FILE_LOOKS = {
+  ".line": { fill: "none" }, ".settled.line": { stroke: "#0a6aa6" }, ".open.line": { stroke: "#b84a00" },
+  ".settled.head": { fill: "#0a6aa6" }, ".open.head": { fill: "#b84a00" },
+  ".node rect": { fill: "#ffffff", stroke: "#57606a", "stroke-width": "1.2" },
+  ".node text": { fill: "#1b1f24", "font-size": "14", "text-anchor": "middle", "dominant-baseline": "central",
+    "font-family": "Helvetica, Arial, DejaVu Sans, sans-serif" },
+};
+
+// The text of an SVG file with what a drawing shows now.
+function svgFile(svg) {
+  const copy = svg.cloneNode(true);
+  copy.removeAttribute("style");
+  for (const gone of copy.querySelectorAll(".hit, .halo, [hidden]")) gone.remove();
+  for (const [selector, attributes] of Object.entries(FILE_LOOKS)) {
+    for (const part of copy.querySelectorAll(selector)) {
+      for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+    }
+  }
+  const { x, y, width, height } = svg.viewBox.baseVal;
+  const paper = svgElement("rect", { x, y, width, height, fill: "#ffffff" });
+  copy.prepend(paper);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function save(url, name) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+function saveSvg(svg, name) {
+  const url = URL.createObjectURL(new Blob([svgFile(svg)], { type: "image/svg+xml" }));
+  save(url, `${name}.svg`);
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+// The same picture in dots, three for each unit, for where no SVG is taken.
+function savePng(svg, name) {
+  const picture = new Image(), { width, height } = svg.viewBox.baseVal;
+  const scale = Math.min(3, 8000 / Math.max(width, height));
+  picture.addEventListener("load", () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.round(scale * width);
+    canvas.height = Math.round(scale * height);
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    save(canvas.toDataURL("image/png"), `${name}.png`);
+  });
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgFile(svg))}`;
 }
 
 // A drawing inside a viewer: `show(edges)` draws them; hover, tap, focus and arrow keys tell their words.
@@ -149,6 +128,11 @@ class GraphView {
     this.edges = [];
     this.svg.addEventListener("keydown", (event) => this.moveFocus(event));
     this.svg.addEventListener("pointerleave", () => this.choose(null));
+    for (const button of viewer.querySelectorAll("[data-save]")) {
+      const saveAs = button.dataset.save === "svg" ? saveSvg : savePng;
+      button.addEventListener("click", () => saveAs(this.svg, "graph"));
+    }
+    this.view = { x: 0, y: 0, width: layout.width, height: layout.height };
     for (const button of viewer.querySelectorAll("[data-zoom]")) {
       button.addEventListener("click", () => this.zoom(button.dataset.zoom));
     }
@@ -156,17 +140,62 @@ class GraphView {
   }
 
   zoom(how) {
-    const across = (this.canvas.clientWidth - 2) / this.layout.width;
-    const down = (0.85 * window.innerHeight - 2) / this.layout.height; // as high as the style sheet lets a canvas be
+    const { width, height } = this.view;
+    const across = (this.canvas.clientWidth - 2) / width;
+    const down = (0.85 * window.innerHeight - 2) / height; // as high as the style sheet lets a canvas be
     if (how === "start") this.scale = Math.max(SMALLEST_SCALE, Math.min(1.15, across));
     else if (how === "fit") this.scale = Math.min(1.15, across, down);
     else this.scale = Math.max(0.2, Math.min(3, this.scale * (how === "in" ? 1.25 : 0.8)));
-    this.svg.style.width = `${(this.layout.width * this.scale).toFixed(0)}px`;
-    this.svg.style.height = `${(this.layout.height * this.scale).toFixed(0)}px`;
+    this.svg.style.width = `${(width * this.scale).toFixed(0)}px`;
+    this.svg.style.height = `${(height * this.scale).toFixed(0)}px`;
+  }
+
+  // Shows these nodes and the edges between them alone, as large as the names need; null shows all.
+  restrict(nodes) {
+    this.shownNodes = nodes;
+    this.nodes.forEach((group, at) => group.toggleAttribute("hidden", Boolean(nodes && !nodes.has(at))));
+    this.hideEdges();
+    const { width, height } = this.layout;
+    this.view = { x: 0, y: 0, width, height };
+    if (nodes) {
+      const boxes = this.layout.nodes.filter((_, at) => nodes.has(at));
+      const points = this.edges.filter((edge) => !edge.group.hasAttribute("hidden"))
+        .flatMap(({ ends }) => wayOf(this.layout, ends));
+      const lows = (of, half) => Math.min(...boxes.map((box) => box[of] - box[half] / 2), ...points.map((p) => p[of]));
+      const highs = (of, half) => Math.max(...boxes.map((box) => box[of] + box[half] / 2), ...points.map((p) => p[of]));
+      const x = lows("x", "width") - 14, y = lows("y", "height") - 14;
+      this.view = { x, y, width: highs("x", "width") + 14 - x, height: highs("y", "height") + 14 - y };
+    }
+    const view = this.view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
+    this.zoom("start");
+  }
+
+  hideEdges() {
+    const nodes = this.shownNodes;
+    for (const { ends, group } of this.edges) group.toggleAttribute("hidden", Boolean(nodes && !ends.every((end) => nodes.has(end))));
+  }
+
+  // The nodes within some steps of one, along the edges that are drawn.
+  near(node, steps) {
+    let reached = new Set([node]);
+    for (let step = 0; step < steps; step++) {
+      const touched = this.edges.filter(({ ends }) => ends.some((end) => reached.has(end)));
+      reached = new Set([...reached, ...touched.flatMap(({ ends }) => ends)]);
+    }
+    return reached;
+  }
+
+  // Brings a node into the middle of the canvas, and marks it.
+  centre(node) {
+    const { x, y } = this.layout.nodes[node];
+    this.canvas.scrollTo((x - this.view.x) * this.scale - this.canvas.clientWidth / 2,
+      (y - this.view.y) * this.scale - this.canvas.clientHeight / 2);
+    this.choose({ node });
   }
 
   drawNode(node, at) {
-    const group = svgElement("g", { class: node.isAlone ? "node alone" : "node" }, this.nodeLayer);
+    const group = svgElement("g", { class: "node" }, this.nodeLayer);
     svgElement("title", {}, group).textContent = this.names[at];
     const { width, height } = node;
     svgElement("rect", { x: node.x - width / 2, y: node.y - height / 2, width, height, rx: 8 }, group);
@@ -184,26 +213,22 @@ class GraphView {
         edge.group.addEventListener(event, () => this.choose({ edge }));
       }
     });
+    if (this.shownNodes) this.hideEdges();
   }
 
   drawEdge(edge) {
-    const [a, b] = edge.ends;
-    const { nodes, routes } = this.layout;
-    const known = routes.get(keyOf(a, b));
-    let points = known ? (a < b ? known : known.slice().reverse()) : straight(nodes[a], nodes[b]);
+    const points = wayOf(this.layout, edge.ends), heads = [];
     const group = svgElement("g", { class: "edge", role: "img", "aria-label": edge.words }, this.edgeLayer);
-    points = points.slice();
-    const last = points.length - 1, heads = [];
-    for (const [size, tip, before] of [[edge.heads[0], 0, 1], [edge.heads[1], last, last - 1]]) {
-      if (!size) continue;
-      const head = arrowhead(points[tip], points[before], size);
-      points[tip] = head.base;
-      heads.push(head.path);
+    if (edge.heads[1]) heads.push(headOf(points, edge.width));
+    if (edge.heads[0]) {
+      points.reverse();
+      heads.push(headOf(points, edge.width));
     }
     const path = smooth(points);
     svgElement("path", { class: "halo", d: path }, group);
-    svgElement("path", { class: `line ${edge.classes}`, d: path, "stroke-width": edge.width, opacity: edge.opacity }, group);
-    for (const d of heads) svgElement("path", { class: `head ${edge.classes}`, d, opacity: edge.opacity }, group);
+    const line = svgElement("path", { class: `line ${edge.classes}`, d: path, "stroke-width": edge.width }, group);
+    if (edge.dashes) line.setAttribute("stroke-dasharray", edge.dashes);
+    for (const d of heads) svgElement("path", { class: `head ${edge.classes}`, d }, group);
     svgElement("path", { class: "hit", d: path }, group);
     return group;
   }

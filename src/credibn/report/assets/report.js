@@ -7,50 +7,54 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-// An edge of the graph: thick and dark when probable, with a head where its direction is decided.
+// An edge of the graph: the wider, the more probable; dashed where it is not sure; with a head where its direction is
+// decided.
 function probableEdge(pair, names) {
-  const { ends: [a, b], joined, direction, words } = pair;
+  const { ends: [a, b], joined, direction, width, dashes, words } = pair;
   const overAll = words.over_all ? ` in the set, ${words.over_all} over all networks` : "";
   return {
     ends: [a, b],
-    heads: [direction < 0 ? 1 : 0, direction > 0 ? 1 : 0],
+    heads: [direction < 0, direction > 0],
     joined,
-    width: (1 + 3.5 * joined).toFixed(2),
-    opacity: (0.25 + 0.75 * joined).toFixed(2),
+    width,
+    dashes,
     classes: direction ? "settled" : "open",
     words: `${names[a]} and ${names[b]} are joined: ${words.joined}${overAll} (${names[a]} → ${names[b]} ` +
       `${words.forward}, ${names[b]} → ${names[a]} ${words.backward}${overAll && " in the set"}).`,
   };
 }
 
-// Edges for the layout, which takes no cycles: those with the surest directions come first and keep theirs, a later
-// one that would close a cycle is turned.
-function layoutEdges(pairs) {
-  const children = new Map();
-  const reaches = (from, to, seen = new Set()) => from === to || (children.get(from) || []).some(
-    (next) => !seen.has(next) && seen.add(next) && reaches(next, to, seen));
-  const sureness = ({ forward, backward }) => Math.abs(forward - backward);
-  return [...pairs].sort((one, other) => sureness(other) - sureness(one)).map(({ ends, joined, forward, backward }) => {
-    let [from, to] = backward > forward ? [ends[1], ends[0]] : ends;
-    if (reaches(to, from)) [from, to] = [to, from];
-    children.set(from, [...(children.get(from) || []), to]);
-    return { ends: [from, to], weight: 1 + Math.round(9 * joined) };
-  });
-}
-
-function startGraph(drawn, layout) {
-  const viewer = byId("graph-view"), slider = byId("threshold");
-  const view = new GraphView(viewer, drawn.names, layout);
+function startGraph(drawn) {
+  const viewer = byId("graph-view"), slider = byId("threshold"), onlyOpen = byId("only-open");
+  const view = new GraphView(viewer, drawn.names, drawn.layout);
   const edges = drawn.pairs.map((pair) => probableEdge(pair, drawn.names));
+  const isSure = (edge) => !edge.dashes && edge.classes === "settled";
   const update = () => {
-    const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6);
+    const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6 && !(onlyOpen?.checked && isSure(edge)));
     byId("threshold-shown").textContent = `${slider.value} %`;
     byId("n-drawn").textContent = `${shown.length} of ${edges.length} shown`;
     byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} % in the set.`;
     view.show(shown);
   };
   slider.addEventListener("input", update);
+  onlyOpen?.addEventListener("change", update);
   update();
+  if (byId("find")) startFinding(view, drawn.names);
+}
+
+// The box to find a variable in: it is brought into view, alone with its neighbourhood where that is asked for.
+function startFinding(view, names) {
+  const box = byId("find"), steps = byId("steps");
+  const find = () => {
+    const node = names.indexOf(box.value);
+    const isFound = node >= 0;
+    byId("find-told").textContent = box.value && !isFound ? "No variable has this name." : "";
+    view.restrict(isFound && steps.value ? view.near(node, Number(steps.value)) : null);
+    if (isFound) view.centre(node);
+    else view.choose(null);
+  };
+  for (const event of ["input", "change"]) box.addEventListener(event, find);
+  steps.addEventListener("change", find);
 }
 
 function classEdges(found, best, names) {
@@ -59,9 +63,8 @@ function classEdges(found, best, names) {
   for (const [a, b] of best.undirected) bestMark.set(keyOf(a, b), "-");
   const edge = ([a, b], isDirected) => ({
     ends: [a, b],
-    heads: [0, isDirected ? 0.7 : 0],
+    heads: [false, isDirected],
     width: 2.2,
-    opacity: 1,
     classes: "plain" + (isDirected ? "" : " open") +
       (bestMark.get(keyOf(a, b)) === (isDirected ? `${a}>${b}` : "-") ? "" : " changed"),
     words: isDirected ? `${names[a]} → ${names[b]}.` : `${names[a]} — ${names[b]}, in either direction.`,
@@ -69,9 +72,9 @@ function classEdges(found, best, names) {
   return [...found.directed.map((ends) => edge(ends, true)), ...found.undirected.map((ends) => edge(ends, false))];
 }
 
-function startClasses(drawn, layout) {
+function startClasses(drawn) {
   const viewer = byId("class-view"), rows = byId("class-table").tBodies[0].rows, { classes, names } = drawn;
-  const view = new GraphView(viewer, names, layout);
+  const view = new GraphView(viewer, names, drawn.layout);
   let at = 0;
   const go = (number) => {
     at = Math.max(0, Math.min(classes.length - 1, number));
@@ -153,18 +156,11 @@ function startSorting(table) {
 
 (function start() {
   const drawn = JSON.parse(byId("drawn").textContent);
-  const views = [byId("graph-view"), byId("class-view")].filter(Boolean);
-  for (const viewer of views) viewer.hidden = false;
-  if (views.length) {
-    const room = { width: Math.max(280, views[0].clientWidth - 2), height: 0.85 * window.innerHeight };
-    const layout = layOut(drawn.names, layoutEdges(drawn.pairs), room);
-    if (byId("graph-view")) startGraph(drawn, layout);
-    if (byId("class-view")) startClasses(drawn, layout);
+  for (const [viewer, startView] of [[byId("graph-view"), startGraph], [byId("class-view"), startClasses]]) {
+    if (!viewer) continue;
+    viewer.hidden = false;
+    startView(drawn);
   }
   if (byId("heat-map")) startHeatMap(byId("heat-map"));
   for (const table of document.querySelectorAll("table.sortable")) startSorting(table);
-  // What is folded on the screen is there on paper.
-  window.addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll("details")) folded.open = true;
-  });
 })();

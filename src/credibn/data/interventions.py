@@ -1,0 +1,162 @@
+"""Experiments: which variables were set from outside, and in which rows.
+
+An intervention is known and perfect: in its rows a target has the value that somebody gave it, whatever its causes are
+(Cooper and Yoo 1999). Such a row says nothing about what causes its targets, and all about what they cause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from credibn._base.copying import rebuilt_from_fields
+from credibn.data.frames import pandas_frame
+from credibn.data.suggesting import suggestion
+from credibn.errors import DataError, Option, OptionError
+
+_BETWEEN = "\x1f"
+"""Between the names of targets in a column that we make: in no name."""
+_SEPARATORS = re.compile(r"[,;|+\s]+")
+_NOTHING = ("", "none", "nothing", "observational")
+
+
+@dataclass(frozen=True, eq=False)
+class Interventions:
+    """The sets of variables that were set together, and which of these sets belongs to each distinct row.
+
+    Attributes
+    ----------
+    targets : tuple of tuple of int
+        Different sets of positions of variables, each increasing; the empty set where nothing was set.
+    groups : ndarray of int64
+        For each distinct row, the position of its set among the targets.
+    """
+
+    targets: tuple[tuple[int, ...], ...]
+    groups: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "targets", tuple(tuple(map(int, one)) for one in self.targets))
+        view = np.asarray(self.groups, dtype=np.int64).view()
+        view.flags.writeable = False
+        object.__setattr__(self, "groups", view)
+
+    __reduce__ = rebuilt_from_fields
+
+    def are_set(self, v: int) -> NDArray[np.bool_]:
+        """Return the rows in which a variable was set."""
+        return np.array([v in one for one in self.targets])[self.groups]
+
+    def set_others(self, v: int) -> NDArray[np.bool_]:
+        """Return the rows in which any other variable was set."""
+        return np.array([bool(set(one) - {v}) for one in self.targets])[self.groups]
+
+
+def separated_pairs(targets: Iterable[Iterable[int]], n: int) -> NDArray[np.bool_]:
+    """Return the pairs of which some experiment set one variable alone, shape (n, n), symmetric."""
+    separated = np.zeros((n, n), dtype=bool)
+    for one in targets:
+        is_target = np.zeros(n, dtype=bool)
+        is_target[list(one)] = True
+        separated |= is_target[:, None] != is_target[None]
+    return separated
+
+
+def parse_targets(labels: Sequence[object], names: Sequence[str], column: str) -> list[tuple[int, ...]]:
+    """Return the variables that each label of a column of interventions names; the label None names none."""
+    return [_parse(label, names, column) for label in labels]
+
+
+def _parse(label: object, names: Sequence[str], column: str) -> tuple[int, ...]:
+    text = "" if label is None else str(label).strip()
+    if text in names:
+        return (names.index(text),)
+    if text.lower() in _NOTHING:
+        return ()
+    parts = text.split(_BETWEEN) if _BETWEEN in text else [part for part in _SEPARATORS.split(text) if part]
+    for part in parts:
+        if part not in names:
+            raise DataError(
+                "column {!r} says that {!r} was set, which is not a variable: {}. Write the names of variables, with "
+                "commas between them; leave the field empty where nothing was set",
+                column,
+                part,
+                suggestion(part, names),
+            )
+    return tuple(sorted({names.index(part) for part in parts}))
+
+
+def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
+    """Return a table in memory with a column that names what was set in each row, and the name of that column.
+
+    `interventions` is a boolean table with a row for each row of the data, or a mapping from the label of a row, in
+    the index of a pandas DataFrame, to what was set there.
+    """
+    frame = pandas_frame(data)
+    if frame is None:
+        raise OptionError(
+            "{} must name a column where the table is a file or in a database; read the table into a DataFrame to give "
+            "a boolean table or a mapping",
+            Option("interventions"),
+        )
+    names = [str(name) for name in frame.columns]
+    if isinstance(interventions, Mapping):
+        rows = _by_label(getattr(data, "index", None), interventions)
+    else:
+        rows = _by_matrix(interventions, names, len(frame))
+    column = "interventions"
+    while column in names:
+        column += "_"
+    texts = [_BETWEEN.join(targets) if targets else None for targets in rows]
+    return frame.assign(**{column: np.array(texts, dtype=object)}), column
+
+
+def _by_label(index: Any, interventions: Mapping[Any, Any]) -> list[tuple[str, ...]]:
+    if index is None or callable(index):
+        raise OptionError(
+            "{} is a mapping from the labels of rows, which only a pandas DataFrame has; give a boolean table, or the "
+            "name of a column",
+            Option("interventions"),
+        )
+    known = set(index)
+    for label in interventions:
+        if label not in known:
+            raise OptionError(
+                "{} names the row {!r}, which is not in the index of the DataFrame; make the column with these labels "
+                "its index with set_index",
+                Option("interventions"),
+                label,
+            )
+    targets = {
+        label: (named,) if isinstance(named, str) else tuple(map(str, named or ()))
+        for label, named in interventions.items()
+    }
+    return [targets.get(label, ()) for label in index]
+
+
+def _by_matrix(interventions: Any, names: Sequence[str], n_rows: int) -> list[tuple[str, ...]]:
+    columns = getattr(interventions, "columns", None)
+    columns = list(names) if columns is None else [str(name) for name in columns]
+    values = np.asarray(interventions)
+    if values.ndim != 2 or values.shape != (n_rows, len(columns)) or not np.isin(values, (0, 1)).all():
+        raise OptionError(
+            "{} has the shape {} and the type {}; give True or False for each of {:,} rows and {} columns",
+            Option("interventions"),
+            values.shape,
+            values.dtype,
+            n_rows,
+            len(columns),
+        )
+    is_set = values.astype(bool)
+    for name, column in zip(columns, is_set.T, strict=True):
+        if column.any() and name not in names:
+            near = suggestion(name, names)
+            raise OptionError("{} names {!r}, which is not a column: {}", Option("interventions"), name, near)
+    kinds, which = np.unique(is_set, axis=0, return_inverse=True)
+    named = [tuple(columns[v] for v in np.flatnonzero(kind)) for kind in kinds]
+    return [named[at] for at in which.ravel().tolist()]

@@ -1,0 +1,46 @@
+"""Gaps on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from credibn.cli.app import app
+from credibn.examples import sample_example
+
+
+@pytest.fixture
+def garden(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = sample_example("sprinkler", 100).to_pandas()
+    table.mask(np.random.default_rng(0).random(table.shape) < 0.1).to_csv("garden.csv", index=False)
+
+
+def run(*words):
+    return CliRunner().invoke(app, words)
+
+
+def test_impute_prints_a_summary_and_the_pairs_and_writes_them(garden):
+    few = "--imputations", "2", "--rounds", "4", "--threads", "1"
+    shown = run("impute", "garden.csv", *few)
+    assert shown.exit_code == 0, shown.output
+    assert "They were filled in 2 times, each in 4 rounds." in shown.stdout
+    assert "missing at random" in shown.stdout
+    as_json = run("impute", "garden.csv", *few, "--json", "--out", "pairs.csv")
+    facts = json.loads(as_json.stdout)
+    assert (facts["n_imputations"], facts["n_rounds"], facts["out"]) == (2, 4, "pairs.csv")
+    assert list(pd.read_csv("pairs.csv").columns)[:5] == ["first", "second", "forward", "backward", "joined"]
+
+
+def test_missing_values_are_refused_with_the_command_that_fills_them_in(garden):
+    refused = run("learn", "garden.csv")
+    assert refused.exit_code != 0
+    assert "'credibn impute' in the shell" in " ".join(refused.output.split())
+
+
+def test_impute_refuses_to_drop_rows(garden):
+    refused = run("impute", "garden.csv", "--missing", "drop")
+    assert refused.exit_code != 0
+    assert "--missing drop leaves no gaps to fill in" in " ".join(refused.output.split())
