@@ -206,6 +206,7 @@ class _Branches:
                 children = self._split(branch, task.share, task.level)
                 todo += children
                 left_out += [] if children else [task.parent]
+                self.share_done -= task.share
             self.share_done += math.fsum(task.share for task in tasks)
         left_out += [tasks[0].parent for tasks in todo] if left_out else []
         return min((self._lower(branch) for branch in left_out), default=None)
