@@ -192,6 +192,27 @@ def test_branches_give_the_same_bytes_with_any_number_of_threads():
     assert draws[0] == draws[1]
 
 
+@given(st.integers(3, 5), st.integers(0, 2**32), st.integers(0, 12), st.sampled_from([None, 3000, 20_000]))
+@examples(60)
+def test_cut_short_among_branches_all_networks_up_to_a_smaller_limit_are_counted(n, seed, n_calls, max_bytes):
+    costs = random_costs(n, np.random.default_rng(seed))
+    calls = []
+
+    def stop(stage, fraction):
+        calls.extend([stage] * (stage == "counting"))
+        return len(calls) <= n_calls or max_bytes is not None
+
+    found = count(costs, 2.0, max_steps=10, watch=stop, max_bytes=max_bytes)
+    if found.networks is None:
+        assert not found.is_complete
+        assert found.unexplored_bound <= min(cost_of(dag, costs) for dag in oracle.credible_dags(n, costs, 0.0)) + 1e-9
+        return
+    reached = 2.0 if found.is_complete else found.networks.last_cost - found.networks.best_cost
+    expected = oracle.credible_dags(n, costs, reached + 1e-9)
+    assert found.networks.n_networks() == len(expected)
+    assert found.is_complete == (found.unexplored_bound == math.inf)
+
+
 def whole_costs(n, seed):
     random = np.random.default_rng(seed)
     return [{parents: float(random.integers(0, 400)) for parents in oracle.all_parent_sets(n, v)} for v in range(n)]
