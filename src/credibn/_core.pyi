@@ -168,11 +168,13 @@ class NetworkCounter:
     def add(
         self,
         chosen: NDArray[np.int64],
+        ends: NDArray[np.int64],
         lowers: NDArray[np.int64],
         reduced: NDArray[np.int64],
         max_steps: int,
+        n_threads: int,
         watch: Callable[[float], bool] | None,
-    ) -> Literal["complete", "too_large", "stopped"]: ...
+    ) -> list[Literal["complete", "too_large", "stopped"]]: ...
     def count(
         self, unexplored: int | None, is_stopped: bool, watch: Callable[[float], bool] | None
     ) -> CountedNetworks: ...

@@ -554,9 +554,11 @@ def counter_arguments() -> Arguments:
 def whole_arguments() -> Arguments:
     return {
         "chosen": np.arange(5),
-        "lowers": np.array([0], dtype=np.int64),
+        "ends": np.array([0, 5]),
+        "lowers": np.array([[0]], dtype=np.int64),
         "reduced": np.zeros((1, 5), dtype=np.int64),
         "max_steps": 1 << 20,
+        "n_threads": 2,
         "watch": None,
     }
 
@@ -593,8 +595,10 @@ COUNTING = {
         whole_arguments,
         {
             "chosen": [np.array(chosen) for chosen in ([0, 1, 2, 3, 5], [0, 2, 1, 3, 4], [-1, 1, 2, 3, 4])],
-            "lowers": [np.array([1 << 60])],
+            "ends": [np.array(ends) for ends in ([0, 4], [1, 5], [0, 3, 5])],
+            "lowers": [np.array([[1 << 60]])],
             "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
+            "n_threads": THREADS,
         },
     ),
     "NetworkCounter.count": Call(
