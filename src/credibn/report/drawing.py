@@ -117,15 +117,17 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
 def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
     """Return places for all variables; the edges that are likely decide, and the likeliest of each other variable."""
     ordered = sorted(pairs, key=lambda pair: -pair.joined)
-    chosen, placed = [], set[int]()
+    chosen: list[Joined] = []
+    others, placed = [], set[int]()
     for pair in ordered:
         ends = {pair.first, pair.second}
         if (pair.joined >= LIKELY and len(chosen) < _MOST_LINKS * len(names)) or not ends <= placed:
             chosen.append(pair)
             placed |= ends
+        else:
+            others.append((pair.first, pair.second))
     # Surest directions first: a later edge that would close a cycle is turned.
     chosen.sort(key=lambda pair: (pair.direction == 0, -abs(pair.forward - pair.backward), pair.first, pair.second))
-    others = [(pair.first, pair.second) for pair in ordered if pair not in set(chosen)]
     return lay_out(names, [_link(pair) for pair in chosen], others)
 
 
