@@ -168,11 +168,13 @@ class NetworkCounter:
     def add(
         self,
         chosen: NDArray[np.int64],
+        ends: NDArray[np.int64],
         lowers: NDArray[np.int64],
         reduced: NDArray[np.int64],
         max_steps: int,
+        n_threads: int,
         watch: Callable[[float], bool] | None,
-    ) -> Literal["complete", "too_large", "stopped"]: ...
+    ) -> list[Literal["complete", "too_large", "stopped"]]: ...
     def count(
         self, unexplored: int | None, is_stopped: bool, watch: Callable[[float], bool] | None
     ) -> CountedNetworks: ...
@@ -252,11 +254,15 @@ class SearchProblem:
     def separate_cluster_cuts(
         self, values: NDArray[np.float64], max_k: int, max_cuts: int, least: float
     ) -> list[int]: ...
-    def separate_zero_half_cuts(
+    def separate_diverse_cuts(
         self,
-        values: NDArray[np.float64],
+        points: NDArray[np.float64],
+        counts: NDArray[np.uint8],
         ids: NDArray[np.int64],
+        max_k: int,
+        max_found: int,
         max_cuts: int,
+        max_cosine: float,
         least: float,
     ) -> list[int]: ...
     def cut(self, id: int) -> tuple[NDArray[np.uint32], NDArray[np.int32], int]: ...

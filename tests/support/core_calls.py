@@ -404,15 +404,23 @@ SEARCH = {
         lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_cuts": 10, "least": 0.01},
         {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "max_k": [0, -1]},
     ),
-    "SearchProblem.separate_zero_half_cuts": Call(
-        lambda **arguments: problem().separate_zero_half_cuts(**arguments),
+    "SearchProblem.separate_diverse_cuts": Call(
+        lambda **arguments: problem().separate_diverse_cuts(**arguments),
         lambda: {
-            "values": np.array([0.5, 0.5, 0.5, 0.5, 1.0]),
+            "points": np.array([[0.5, 0.5, 0.5, 0.5, 1.0]]),
+            "counts": np.ones(5, dtype=np.uint8),
             "ids": np.array([0]),
+            "max_k": 2,
+            "max_found": 10,
             "max_cuts": 10,
+            "max_cosine": 0.6,
             "least": 0.01,
         },
-        {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "ids": WRONG_IDS},
+        {
+            "points": [changed(COSTS, 1, value)[np.newaxis] for value in NOT_FINITE],
+            "max_k": [0, -1],
+            "ids": WRONG_IDS,
+        },
         frozenset({("ids", 0)}),
     ),
     "SearchProblem.cut": Call(lambda id: problem().cut(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
@@ -546,9 +554,11 @@ def counter_arguments() -> Arguments:
 def whole_arguments() -> Arguments:
     return {
         "chosen": np.arange(5),
-        "lowers": np.array([0], dtype=np.int64),
+        "ends": np.array([0, 5]),
+        "lowers": np.array([[0]], dtype=np.int64),
         "reduced": np.zeros((1, 5), dtype=np.int64),
         "max_steps": 1 << 20,
+        "n_threads": 2,
         "watch": None,
     }
 
@@ -585,8 +595,10 @@ COUNTING = {
         whole_arguments,
         {
             "chosen": [np.array(chosen) for chosen in ([0, 1, 2, 3, 5], [0, 2, 1, 3, 4], [-1, 1, 2, 3, 4])],
-            "lowers": [np.array([1 << 60])],
+            "ends": [np.array(ends) for ends in ([0, 4], [1, 5], [0, 3, 5])],
+            "lowers": [np.array([[1 << 60]])],
             "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
+            "n_threads": THREADS,
         },
     ),
     "NetworkCounter.count": Call(

@@ -83,6 +83,9 @@ _Direction = Annotated[
     ),
 ]
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")]
+_Effects = Annotated[
+    bool, output("--effects", help="Add a section on causal effects, and on experiments; needs --data.")
+]
 _Page = Annotated[Path, output("--out", "-o", metavar="FILE", help="HTML file to write.")]
 _Table = Annotated[
     str | None,
@@ -194,6 +197,7 @@ def report(
     data: _Table = None,
     reading: ReadFlags,
     out: _Page,
+    effects: _Effects = False,
     as_json: AsJsonOption = False,
 ) -> None:
     """Write the HTML report of a result."""
@@ -204,7 +208,7 @@ def report(
         dataset = reading.read(data, columns_of_result(found))
     elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")
-    write_learning_page(found, out, dataset)
+    write_learning_page(found, out, dataset, effects=effects)
     if as_json:
         n_classes = found.n_classes if found.structures.are_classes_counted else None
         facts = {"n_networks": found.n_networks, "n_classes": n_classes, "complete": found.complete}

@@ -115,6 +115,11 @@ class Structures:
     def _counts(self) -> NDArray[np.int64]:
         return np.bincount(self.class_of if self.class_of is not None else np.zeros(0, dtype=np.int64))
 
+    def only(self, numbers: NDArray[np.int64]) -> "Structures":
+        """Return some of the classes, in this order."""
+        assert self.class_of is None, "the structures are classes"
+        return Structures(self.choices[numbers], self.scores[numbers], self.sizes[numbers], None)
+
     def first(self, count: int) -> "Structures":
         """Return the best `count` structures."""
         class_of = None if self.class_of is None else self.class_of[:count]

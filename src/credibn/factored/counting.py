@@ -31,6 +31,8 @@ NAME = "factored"
 _LIMITS_AT_A_TIME = 32
 _MAX_STEPS = 300_000
 """Of a branch, in one stage: some seconds."""
+_GROUP = 64
+"""Branches whose diagrams are built at a time, by several threads."""
 _FEW_STEPS = 5_000
 """Less than fresh dual values cost."""
 
@@ -281,49 +283,62 @@ class _Branches:
 
     def add_all(self, root: Branch) -> int | None:
         """Add the networks of all branches; return a bound on those left out, in steps, None if there are none."""
-        if self._add(root, self.max_steps):
+        if self._add([root], self.max_steps) == [True]:
             return None
         todo = self._split(root, 1.0, 0)
-        if not todo:
-            return self._lower(root)
-        while todo:
-            task = todo[-1]
-            branch = self._count(task)
-            if branch is None:
-                todo.pop()
-                self.share_done += task.share
-                continue
-            children = self._split(branch, task.share, task.level)
-            if not children:
-                return min(self._lower(task.parent) for task in todo)
-            todo[-1:] = children
-        return None
+        left_out = [] if todo else [root]
+        while todo and not left_out:
+            tasks = todo.pop()
+            for task, branch in self._count(tasks):
+                children = self._split(branch, task.share, task.level)
+                todo += children
+                left_out += [] if children else [task.parent]
+                self.share_done -= task.share
+            self.share_done += math.fsum(task.share for task in tasks)
+        left_out += [tasks[0].parent for tasks in todo] if left_out else []
+        return min((self._lower(branch) for branch in left_out), default=None)
 
-    def _split(self, branch: Branch, share: float, level: int) -> list[_Task]:
-        """Return the branches of a branch, the last to be done first; none where it is time to stop."""
+    def _split(self, branch: Branch, share: float, level: int) -> list[list[_Task]]:
+        """Return the branches of a branch, in groups, the first to be done last; none where it is time to stop."""
         if self.search.is_stopped or 2 * self.counter.bytes > self.max_bytes:
             return []
         taking, remaining = split(self.search, branch, level)
-        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in reversed(taking)]
-        return [_Task(remaining, branch, share / 2, level + 1), *tasks] if tasks else []
+        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in taking]
+        groups = [tasks[at : at + _GROUP] for at in range(0, len(tasks), _GROUP)]
+        return [[_Task(remaining, branch, share / 2, level + 1)], *reversed(groups)] if tasks else []
 
-    def _count(self, task: _Task) -> Branch | None:
-        """Add the networks of a task, at first with the dual values of its parent; return it where it is too large."""
-        branch = bounded(self.search, task.is_open, task.parent.duals)
-        if branch is None or self._add(branch, min(_FEW_STEPS, self.max_steps)):
-            return None
+    def _count(self, tasks: list[_Task]) -> list[tuple[_Task, Branch]]:
+        """Add the networks of tasks, at first with the dual values of their parent; return what is too large."""
+        known = [(task, bounded(self.search, task.is_open, task.parent.duals)) for task in tasks]
+        left = self._left(known, min(_FEW_STEPS, self.max_steps))
         if self.search.is_stopped:
-            return branch
-        branch = tightened(self.search, branch)
-        return None if branch is None or self._add(branch, self.max_steps) else branch
+            return left
+        fresh = [(task, tightened(self.search, branch)) for task, branch in left]
+        return left if self.search.is_stopped else self._left(fresh, self.max_steps)
 
-    def _add(self, branch: Branch, max_steps: int) -> bool:
-        """Add the networks of a branch, unless it is too large."""
-        chosen, lowers, reduced = branch.in_steps(self.grid, self.search.collection.limit())
-        max_steps = max(max_steps, self.search.n)  # always enough for one network
-        outcome = self.counter.add(np.searchsorted(self.candidates, chosen), lowers, reduced, max_steps, self._watch)
-        self.n_done += outcome == "complete"
-        return outcome == "complete"
+    def _left(self, tasks: list[tuple[_Task, Branch | None]], max_steps: int) -> list[tuple[_Task, Branch]]:
+        """Add the networks of tasks; return those that are too large."""
+        real = [(task, branch) for task, branch in tasks if branch is not None]
+        are_added = self._add([branch for _, branch in real], max_steps)
+        return [pair for pair, is_added in zip(real, are_added, strict=True) if not is_added]
+
+    def _add(self, branches: list[Branch], max_steps: int) -> list[bool]:
+        """Add the networks of branches that are not too large; return for each whether it was added."""
+        if not branches:
+            return []
+        inputs = [branch.in_steps(self.grid, self.search.collection.limit()) for branch in branches]
+        outcomes = self.counter.add(
+            np.searchsorted(self.candidates, np.concatenate([chosen for chosen, _, _ in inputs])),
+            np.cumsum([0, *(len(chosen) for chosen, _, _ in inputs)]),
+            np.array([lowers for _, lowers, _ in inputs]),
+            np.concatenate([reduced for _, _, reduced in inputs], axis=1),
+            max(max_steps, self.search.n),  # always enough for one network
+            self.search.asked_for.run.n_threads,
+            self._watch,
+        )
+        are_added = [outcome == "complete" for outcome in outcomes]
+        self.n_done += sum(are_added)
+        return are_added
 
     def _lower(self, branch: Branch) -> int:
         return int(branch.in_steps(self.grid, self.search.collection.limit())[1].max())

@@ -69,8 +69,8 @@ def find(
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     if max_networks == 1:
         answer = find_optimum(call, table)
-        if answer.found.stopped or answer.found.is_cut or answer.rows.n_networks > 1:
-            return answer
+        if epsilon == 0.0 or answer.found.stopped or answer.found.is_cut or answer.rows.n_networks > 1:
+            return answer  # elsewhere, whether the optimum is the only credible network is left to find out
     if unit == "classes":
         return _search(call, table, epsilon, unit, max_classes, max_networks)
     if max_classes is None or call.search.engine == FACTORED:

@@ -299,23 +299,31 @@ def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
     n = len(result.names)
     edges = result.averages().parent_sets.edges if result.n_networks else np.zeros((n, n))
+    draw_matrix(axes, result.names, edges, "Probability of the edge, within the set", "Child", "Parent")
+
+
+def draw_matrix(
+    axes: Axes, names: tuple[str, ...], values: NDArray[np.float64], label: str, across: str, down: str
+) -> None:
+    """Draw a number from 0 to 1 for each ordered pair of variables; larger ones look as 1 does."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    n = len(names)
     colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
-    image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
+    image = axes.imshow(values, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label="Probability of the edge, within the set", shrink=0.8)
-    axes.set_xlabel("Child")
-    axes.set_ylabel("Parent")
+    axes.figure.colorbar(image, ax=axes, label=label, shrink=0.8)
+    axes.set_xlabel(across)
+    axes.set_ylabel(down)
     if n <= _MOST_LABELS:
         size = max(4.0, min(10.0, 260 / n))
         # A dollar sign in a name does not start a formula.
-        axes.set_xticks(range(n), result.names, rotation=90, fontsize=size, parse_math=False)
-        axes.set_yticks(range(n), result.names, fontsize=size, parse_math=False)
+        axes.set_xticks(range(n), names, rotation=90, fontsize=size, parse_math=False)
+        axes.set_yticks(range(n), names, fontsize=size, parse_math=False)
     if n <= _MOST_NUMBERS:
-        for parent, child in zip(*np.nonzero(edges), strict=True):
-            shown = edges[parent, child]
+        for row, column in zip(*np.nonzero(values), strict=True):
+            shown = values[row, column]
             colour = "#ffffff" if shown > 0.5 else INK
-            axes.text(child, parent, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)
+            axes.text(column, row, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)

@@ -17,8 +17,10 @@ from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
 from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
+from credibn.errors import Option, OptionError
 from credibn.report.class_lines import best_classes, edges_text
 from credibn.report.drawn_graphs import drawn_graphs
+from credibn.report.effects import effects_answer
 from credibn.report.figures import figure_of, figure_svg, gap_curve, networks_within, plot_share
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
@@ -56,7 +58,11 @@ _SCRIPTS = ("graph.js", "report.js")
 
 @explaining_shortage()
 def write_learning_page(
-    result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None, seconds: float | None = None
+    result: CredibleSet,
+    path: str | os.PathLike[str],
+    data: Dataset | None = None,
+    seconds: float | None = None,
+    effects: bool = False,
 ) -> None:
     """Write the report of a search; if that fails, an older file stays as it was.
 
@@ -71,6 +77,8 @@ def write_learning_page(
     seconds : float, optional
         How long the page may take. Where averages over the whole set would take longer, it has those over the best
         part of the set, and says so.
+    effects : bool
+        Whether the page has a section on causal effects; it needs the data.
 
     Raises
     ------
@@ -94,6 +102,8 @@ def write_learning_page(
     """
     if data is not None:
         check_same_data(data, result.score_table)
+    elif effects:
+        raise OptionError("{} needs the table that was learned from; give {} too", Option("effects"), Option("data"))
     need_room_for_libraries()
     deadline = None if seconds is None else time.perf_counter() + seconds
     result = result.listed_if_few()
@@ -135,11 +145,13 @@ def write_learning_page(
         classes=classes,
         best_edges=edges_text(result.best_classes(1)[0].graph) if classes else "",
         has_whole_classes=result.grouping == "whole classes",
+        has_interventions=result.kind_of_classes == "interventional",
         has_share=result.posterior_share is not None,
         has_edges_over_all=result.edges_over_all is not None,
         v_structures=v_structures,
         n_more_v_structures=n_more_v_structures,
         parent_sets=_parent_sets(averaged),
+        effects=effects_answer(result, data) if effects and data is not None and len(result.structures) else None,
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
         call=repeating_call(result),

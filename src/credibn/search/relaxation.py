@@ -104,6 +104,10 @@ class Relaxation:
         """The cuts in the program, as numbers in the pool."""
         return np.array(self._cuts, dtype=np.int64)
 
+    def columns_in_use(self) -> Flags:
+        """Flag the candidates that are columns and may be chosen."""
+        return np.where(self._has_column, self._open, np.uint8(0))
+
     def add(self, cuts: Iterable[int]) -> int:
         """Put cuts of the pool into the program, each once; return how many are new."""
         present = set(self._cuts)
