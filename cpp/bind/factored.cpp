@@ -54,30 +54,48 @@ const char* name_of(Outcome outcome) {
   return outcome == Outcome::stopped ? "stopped" : "too_large";
 }
 
-const char* add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& lowers,
-                const In<std::int64_t, 2>& reduced, std::uint64_t max_steps, const nb::object& watch) {
-  const std::int64_t n_candidates = std::int64_t(counter.size());
-  std::vector<std::uint32_t> numbers;
-  for (std::size_t k = 0; k < chosen.shape(0); ++k) {
-    const std::int64_t candidate = chosen.data()[k];
-    require(candidate >= 0 && candidate < n_candidates && (k == 0 || candidate > chosen.data()[k - 1]),
-            "candidates must be positions in increasing order");
-    numbers.push_back(std::uint32_t(candidate));
-  }
-  require(reduced.shape(0) == lowers.shape(0) && reduced.shape(1) == chosen.shape(0),
+// Branch k has the candidates chosen[ends[k]] to chosen[ends[k + 1]], and row k of `lowers`.
+nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
+             const In<std::int64_t, 2>& lowers, const In<std::int64_t, 2>& reduced, std::uint64_t max_steps,
+             unsigned n_threads, const nb::object& watch) {
+  const std::size_t n_branches = lowers.shape(0);
+  require(ends.shape(0) == n_branches + 1 && ends(0) == 0 && ends(n_branches) == std::int64_t(chosen.shape(0)) &&
+              std::is_sorted(ends.data(), ends.data() + n_branches + 1),
+          "the ends must run from 0 to the number of candidates");
+  require_threads(n_threads);
+  const std::size_t n_bounds = lowers.shape(1), m = chosen.shape(0);
+  require(reduced.shape(0) == n_bounds && reduced.shape(1) == m,
           "there must be a reduced cost for each bound and candidate");
   const std::int64_t most = kLargest / std::int64_t(counter.n() + 1);
   const auto fits = [most](std::int64_t x) { return x >= 0 && x < most; };
   require(std::all_of(reduced.data(), reduced.data() + reduced.size(), fits),
           "reduced costs must be small enough and not negative");
   require(std::all_of(lowers.data(), lowers.data() + lowers.size(), is_small), "bounds must be small enough");
+  std::vector<Branch> branches(n_branches);
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    Branch& branch = branches[k];
+    for (std::int64_t at = ends.data()[k]; at < ends.data()[k + 1]; ++at) {
+      const std::int64_t candidate = chosen.data()[at];
+      require(candidate >= 0 && candidate < std::int64_t(counter.size()) &&
+                  (branch.chosen.empty() || candidate > std::int64_t(branch.chosen.back())),
+              "candidates must be positions in increasing order");
+      branch.chosen.push_back(std::uint32_t(candidate));
+    }
+    branch.lowers.assign(lowers.data() + k * n_bounds, lowers.data() + (k + 1) * n_bounds);
+    for (std::size_t j = 0; j < n_bounds; ++j)
+      branch.reduced.insert(branch.reduced.end(), reduced.data() + j * m + ends.data()[k],
+                            reduced.data() + j * m + ends.data()[k + 1]);
+  }
+  std::vector<Outcome> outcomes;
   try {
     nb::gil_scoped_release release;
-    return name_of(counter.add(numbers, {lowers.data(), reduced.data(), lowers.shape(0)}, std::size_t(max_steps),
-                               make_watch(watch)));
+    outcomes = counter.add(branches, std::size_t(max_steps), n_threads, make_watch(watch));
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }
+  nb::list names;
+  for (const Outcome outcome : outcomes) names.append(name_of(outcome));
+  return names;
 }
 
 // What was added; with `unexplored`, some branches are missing, whose networks cost at least this.
@@ -152,8 +170,8 @@ void bind_factored(nb::module_& module) {
       .def(nb::new_(&make_counter), array("offsets"), array("costs"), array("masks"), nb::arg("best"), nb::arg("width"),
            nb::arg("with_classes"), nb::arg("max_bytes"))
       .def_prop_ro("bytes", &NetworkCounter::bytes)
-      .def("add", &add, array("chosen"), array("lowers"), array("reduced"), nb::arg("max_steps"),
-           nb::arg("watch").none())
+      .def("add", &add, array("chosen"), array("ends"), array("lowers"), array("reduced"), nb::arg("max_steps"),
+           nb::arg("n_threads"), nb::arg("watch").none())
       .def("count", &count, nb::arg("unexplored").none(), nb::arg("is_stopped"), nb::arg("watch").none());
 }
 

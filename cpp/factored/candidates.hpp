@@ -23,7 +23,7 @@ struct Candidates {
   std::vector<std::size_t> first;  // n + 1: candidates of node v are at first[v] to first[v + 1]
   std::vector<Cost> costs;
   std::vector<Bits<W>> parents;
-  // For each bound j, every network costs at least lower[j] + the sum of reduced[j * size() + c] over its candidates c.
+  // For each bound j, every network costs at least lower[j] + the sum of reduced_cost(j, c) over its candidates c.
   std::vector<Cost> lower, reduced;
 
   Candidates(int n_nodes, const std::int64_t* offsets, const std::int64_t* cost_of, const std::uint64_t* masks,
@@ -62,7 +62,7 @@ struct Candidates {
   std::size_t size() const { return costs.size(); }
   std::size_t size(int v) const { return first[std::size_t(v) + 1] - first[std::size_t(v)]; }
   std::size_t n_bounds() const { return lower.size(); }
-  Cost reduced_cost(std::size_t j, std::size_t c) const { return reduced[j * size() + c]; }
+  Cost reduced_cost(std::size_t j, std::size_t c) const { return reduced[c * n_bounds() + j]; }
   // What no network with this candidate costs less than, by the best of the bounds.
   Cost least_with(std::size_t c) const {
     Cost least = -kNever;
@@ -73,15 +73,18 @@ struct Candidates {
  private:
   void set_bounds(const std::int64_t* lowers, const std::int64_t* reduced_costs, std::size_t n_bounds) {
     lower.assign(lowers, lowers + n_bounds);
-    reduced.assign(reduced_costs, reduced_costs + n_bounds * size());
-    // The costs themselves are one more bound: the least of each node, and what a candidate costs beyond it.
     lower.push_back(0);
+    reduced.resize(size() * (n_bounds + 1));
     for (int v = 0; v < n; ++v) {
-      const auto begin = costs.begin() + std::ptrdiff_t(first[std::size_t(v)]);
-      const auto end = costs.begin() + std::ptrdiff_t(first[std::size_t(v) + 1]);
-      const Cost least = *std::min_element(begin, end);
+      const std::size_t begin = first[std::size_t(v)], end = first[std::size_t(v) + 1];
+      const Cost least = *std::min_element(costs.begin() + std::ptrdiff_t(begin), costs.begin() + std::ptrdiff_t(end));
       lower.back() += least;
-      for (auto at = begin; at != end; ++at) reduced.push_back(*at - least);
+      for (std::size_t c = begin; c < end; ++c) {
+        Cost* of_candidate = &reduced[c * (n_bounds + 1)];
+        for (std::size_t j = 0; j < n_bounds; ++j) of_candidate[j] = reduced_costs[j * size() + c];
+        // The costs themselves are one more bound: the least of each node, and what a candidate costs beyond it.
+        of_candidate[n_bounds] = costs[c] - least;
+      }
     }
   }
 };

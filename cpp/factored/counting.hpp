@@ -39,18 +39,18 @@ struct Counted {
   bool empty() const { return counts == nullptr; }
 };
 
-struct Bounds {  // on the networks of a branch, in its candidates' order
-  const std::int64_t *lowers, *reduced;
-  std::size_t count;
+struct Branch {
+  std::vector<std::uint32_t> chosen;  // the candidates that its networks take, as numbers among all
+  std::vector<Cost> lowers, reduced;  // bounds on its networks, in the order of its candidates
 };
 
 class NetworkCounter {  // with any number of nodes
  public:
   virtual ~NetworkCounter() = default;
-  // Adds the networks that take no other candidates than these, unless that takes more memory than there is, or a stage
-  // tries candidates more often than `max_steps`: then its branches may be added. First comes the whole.
-  virtual Outcome add(const std::vector<std::uint32_t>& chosen, const Bounds& bounds, std::size_t max_steps,
-                      const base::Watch& watch) = 0;
+  // Adds the networks that take no other candidates than those of a branch, unless that takes more memory than there
+  // is, or a stage tries candidates more often than `max_steps`: then its branches may be added. First comes the whole.
+  virtual std::vector<Outcome> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
+                                   const base::Watch& watch) = 0;
   // Counts what was added: all networks that cost less than `unexplored`. Nothing can be added afterwards.
   virtual std::unique_ptr<Counted> count(Outcome outcome, Cost unexplored, const base::Watch& watch) = 0;
   virtual std::size_t bytes() const = 0;  // of what was added
@@ -69,25 +69,39 @@ class Counting final : public NetworkCounter {
   std::size_t n() const override { return std::size_t(candidates_.n); }
   std::size_t size() const override { return candidates_.size(); }
 
-  Outcome add(const std::vector<std::uint32_t>& chosen, const Bounds& bounds, std::size_t max_steps,
-              const base::Watch& watch) override {
-    const Candidates<W> branch(candidates_, chosen, bounds.lowers, bounds.reduced, bounds.count);
-    const bool is_whole = chosen.size() == candidates_.size();
-    if (!is_whole && networks_.order.empty()) throw std::invalid_argument("the whole comes before its branches");
-    const Allowance allowed{(wanted_.max_bytes - std::min(wanted_.max_bytes, bytes())) / 2, max_steps};
-    Diagram found;
-    Outcome outcome;
-    try {
-      base::ThrottledWatch throttled(watch);
-      outcome = is_whole ? build_whole(branch, allowed, throttled, found) : deepen(branch, allowed, throttled, found);
-    } catch (const base::Stopped&) {
-      outcome = Outcome::stopped;
+  std::vector<Outcome> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
+                           const base::Watch& watch) override {
+    std::vector<Candidates<W>> inputs;
+    for (const Branch& branch : branches)
+      inputs.emplace_back(candidates_, branch.chosen, branch.lowers.data(), branch.reduced.data(),
+                          branch.lowers.size());
+    if (networks_.order.empty()) {
+      if (inputs.size() != 1 || inputs[0].size() != candidates_.size())
+        throw std::invalid_argument("the whole comes before its branches");
+      return {add_whole(inputs[0], branches[0].chosen, max_steps, watch)};
     }
-    if (outcome == Outcome::complete && !found.empty())
-      networks_.add(found, chosen);
-    else if (is_whole)
-      part_ = std::move(found);
-    return outcome;
+    const std::size_t left = wanted_.max_bytes - std::min(wanted_.max_bytes, bytes());
+    const Allowance allowed{left / kBranchesAtOnce, max_steps};
+    std::vector<Built> built(inputs.size(), Built{limit_});
+    base::StopFlag stop;
+    const base::Watch check = [&stop](double) { return stop.check(), true; };
+    try {
+      base::run_tasks(inputs.size(), n_threads, watch, stop, [&](std::size_t k, unsigned, base::TaskProgress&) {
+        base::ThrottledWatch throttled(check);
+        deepen(inputs[k], networks_.order, allowed, throttled, built[k]);
+      });
+    } catch (const base::Stopped&) {
+      return std::vector<Outcome>(inputs.size(), Outcome::stopped);
+    }
+    std::vector<Outcome> outcomes;
+    for (std::size_t k = 0; k < built.size(); ++k) {
+      outcomes.push_back(built[k].outcome);
+      limit_ = std::min(limit_, built[k].limit);
+      if (built[k].outcome == Outcome::complete && !built[k].networks.empty())
+        networks_.add(built[k].networks, branches[k].chosen);
+      built[k].networks = Diagram();
+    }
+    return outcomes;
   }
   std::unique_ptr<Counted> count(Outcome outcome, Cost unexplored, const base::Watch& watch) override {
     auto counted = std::make_unique<Counted>();
@@ -103,20 +117,41 @@ class Counting final : public NetworkCounter {
 
  private:
   static constexpr std::size_t kFewSteps = 200'000;
+  static constexpr std::size_t kBranchesAtOnce = 16;  // share the memory, whatever the number of threads
   static constexpr std::size_t kBytesAfterStop = std::size_t(1) << 26;
 
-  // The whole, or the first branch: also decides on the order of the nodes.
-  Outcome build_whole(const Candidates<W>& whole, const Allowance& allowed, base::ThrottledWatch& watch,
-                      Diagram& found) {
-    bound_ = *std::max_element(whole.lower.begin(), whole.lower.end());
-    const NodeOrders<W> orders(whole, limit_);
-    networks_.order = orders.annealed(1, 0.7);
-    const Allowance little{allowed.bytes, std::min(kFewSteps, allowed.steps)};
-    if (deepen(whole, little, watch, found) == Outcome::complete) return Outcome::complete;
-    if (allowed.steps < kFewSteps) return Outcome::too_large;
-    const Candidates<W> cheap = with_room(whole, between(bound_, 0.5));
-    networks_.order = NodeOrders<W>(cheap, limit_).best(bound_, limit_, allowed, watch);
-    return deepen(whole, allowed, watch, found);
+  struct Built {
+    Cost limit;  // what is not wanted costs more
+    Cost bound = -kNever;
+    Diagram networks{};  // of the last stage that was finished
+    Outcome outcome = Outcome::too_large;
+  };
+
+  Outcome add_whole(const Candidates<W>& whole, const std::vector<std::uint32_t>& chosen, std::size_t max_steps,
+                    const base::Watch& watch) {
+    Built built{limit_, *std::max_element(whole.lower.begin(), whole.lower.end())};
+    base::ThrottledWatch throttled(watch);
+    try {
+      build_whole(whole, {wanted_.max_bytes / 2, max_steps}, throttled, built);
+    } catch (const base::Stopped&) {
+      built.outcome = Outcome::stopped;
+    }
+    limit_ = built.limit;
+    bound_ = built.bound;
+    if (built.outcome != Outcome::complete)
+      part_ = std::move(built.networks);
+    else if (!built.networks.empty())
+      networks_.add(built.networks, chosen);
+    return built.outcome;
+  }
+  // Also decides on the order of the nodes.
+  void build_whole(const Candidates<W>& whole, const Allowance& allowed, base::ThrottledWatch& watch, Built& built) {
+    networks_.order = NodeOrders<W>(whole, limit_).annealed(1, 0.7);
+    deepen(whole, networks_.order, {allowed.bytes, std::min(kFewSteps, allowed.steps)}, watch, built);
+    if (built.outcome == Outcome::complete || allowed.steps < kFewSteps) return;
+    const Candidates<W> cheap = with_room(whole, between(built.bound, built.limit, 0.5));
+    networks_.order = NodeOrders<W>(cheap, built.limit).best(built.bound, built.limit, allowed, watch);
+    deepen(whole, networks_.order, allowed, watch, built);
   }
   // The candidates of networks that may cost at most this, and at least one of each node: they decide which order is
   // good.
@@ -134,25 +169,26 @@ class Counting final : public NetworkCounter {
       for (const std::uint32_t c : chosen) reduced.push_back(all.reduced_cost(j, c));
     return Candidates<W>(all, chosen, all.lower.data(), reduced.data(), n_bounds);
   }
-  Cost between(Cost lowest, double part) const {
-    return std::min(limit_, lowest + Cost(part * double(std::max<Cost>(0, limit_ - lowest))));
+  static Cost between(Cost lowest, Cost limit, double part) {
+    return std::min(limit, lowest + Cost(part * double(std::max<Cost>(0, limit - lowest))));
   }
   // Stage after stage; what costs more than the best network of a stage and the width is not wanted.
-  Outcome deepen(const Candidates<W>& branch, const Allowance& allowed, base::ThrottledWatch& watch, Diagram& found) {
-    Deepening<W> deepening(branch, networks_.order);
+  void deepen(const Candidates<W>& branch, const std::vector<int>& order, const Allowance& allowed,
+              base::ThrottledWatch& watch, Built& built) const {
+    Deepening<W> deepening(branch, order);
     const Cost lowest = deepening.bound();
     for (const double part : {0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
-      const Cost limit = part == 1.0 ? limit_ : between(lowest, part);
-      if (!deepening.stage(limit, allowed, watch)) return Outcome::too_large;
-      if (branch.size() == candidates_.size()) bound_ = std::max(bound_, deepening.bound());
+      const Cost limit = part == 1.0 ? built.limit : between(lowest, built.limit, part);
+      if (!deepening.stage(limit, allowed, watch)) return;
+      built.bound = std::max(built.bound, deepening.bound());
       if (deepening.bound() > limit) continue;  // no network there
       Diagram here = deepening.diagram(wanted_.with_classes);
-      if (here.empty() || (!found.empty() && limit < found.limit)) continue;
-      found = std::move(here);
-      limit_ = std::min(limit_, found.best() + wanted_.width);
-      if (limit >= limit_) break;
+      if (here.empty() || (!built.networks.empty() && limit < built.networks.limit)) continue;
+      built.networks = std::move(here);
+      built.limit = std::min(built.limit, built.networks.best() + wanted_.width);
+      if (limit >= built.limit) break;
     }
-    return Outcome::complete;
+    built.outcome = Outcome::complete;
   }
   void make_lists(Counted& counted, const base::Watch& watching) {
     std::size_t max_bytes = wanted_.max_bytes;

@@ -129,7 +129,7 @@ class Deepening {
     StateTable &table = tables_[t], &next_table = tables_[t + 1];
     std::vector<std::uint32_t> place(next_table.size(), StateTable::kNone);  // of a state among those of the stage
     std::unordered_map<Row, std::size_t, RowHash> known_rows;
-    std::vector<Cost> extras, total(n_bounds);
+    std::vector<Cost> extras, total(n_bounds), ahead(n_bounds);
     Relation relation(n_), after(n_);
     Key key;
     const std::size_t table_bytes_before = next_table.bytes();
@@ -151,11 +151,12 @@ class Deepening {
       if (before + table.bound(state) <= limit_) look_up_subsets(table, state, rows, relation, before);
       if (before + table.bound(state) <= limit_) {
         Cost left_out = kNever;
+        for (std::size_t j = 0; j < n_bounds; ++j) ahead[j] = rest_[(t + 1) * n_bounds + j] + lead[j];
         for (std::size_t c = candidates_.first[v]; c < candidates_.first[v + 1]; ++c) {
           if (candidates_.parents[c].intersects(relation[v])) continue;
+          const Cost* reduced = &candidates_.reduced[c * n_bounds];
           Cost least = -kNever;
-          for (std::size_t j = 0; j < n_bounds; ++j)
-            least = std::max(least, rest_[(t + 1) * n_bounds + j] + lead[j] + candidates_.reduced_cost(j, c));
+          for (std::size_t j = 0; j < n_bounds; ++j) least = std::max(least, ahead[j] + reduced[j]);
           if (before + least > limit_) {
             left_out = std::min(left_out, least);
             continue;
@@ -179,8 +180,7 @@ class Deepening {
           const std::size_t y = place[to];
           next.least_before[y] = std::min(next.least_before[y], before + cost);
           for (std::size_t j = 0; j < n_bounds; ++j)
-            next_leads[y * n_bounds + j] =
-                std::max(next_leads[y * n_bounds + j], lead[j] + candidates_.reduced_cost(j, c) - cost);
+            next_leads[y * n_bounds + j] = std::max(next_leads[y * n_bounds + j], lead[j] + reduced[j] - cost);
           steps.edges.push_back({std::uint32_t(y), std::uint32_t(c), 1});
         }
         steps.least_left_out[x] = left_out;
@@ -206,8 +206,9 @@ class Deepening {
     extras.resize(at + n_bounds, kNever);
     for (std::size_t c = candidates_.first[w]; c < candidates_.first[w + 1]; ++c) {
       if (candidates_.parents[c].intersects(row.set)) continue;
+      const Cost* reduced = &candidates_.reduced[c * n_bounds];
       for (std::size_t j = 0; j < n_bounds; ++j)
-        extras[at + j] = std::min(extras[at + j], candidates_.reduced_cost(j, c) - least_[w * n_bounds + j]);
+        extras[at + j] = std::min(extras[at + j], reduced[j] - least_[w * n_bounds + j]);
     }
   }
   // A state whose relation holds more has fewer completions, so what holds for a part of its relation holds for it:

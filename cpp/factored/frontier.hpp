@@ -68,7 +68,7 @@ class Frontier {
       for (std::size_t x = 0; x < n; ++x) future_[t][x] = children[x] & undecided_[t + 1] & same_[x];
     }
     links_.resize(n);
-    reach_.resize(n);
+    sources_.resize(n);
   }
   const Candidates<W>& candidates() const { return candidates_; }
   const std::vector<int>& order() const { return order_; }
@@ -122,29 +122,27 @@ class Frontier {
     reached.each([&](int a) {
       if (future[std::size_t(a)].any()) live.set(a);
     });
+    live.each([&](int a) { sources_[std::size_t(a)] = Bits<W>(); });
     open.each([&](int u) {
       relation[std::size_t(u)] &= live;
       Bits<W> next = future[std::size_t(u)];
-      relation[std::size_t(u)].each([&](int a) { next |= future[std::size_t(a)]; });
+      relation[std::size_t(u)].each([&](int a) {
+        next |= future[std::size_t(a)];
+        sources_[std::size_t(a)].set(u);
+      });
       links_[std::size_t(u)] = next;
     });
     live.each([&](int a) {
+      const Bits<W>& sources = sources_[std::size_t(a)];
       Bits<W> seen = future[std::size_t(a)], todo = seen;
-      while (todo.any()) {
+      while (todo.any() && !sources.is_subset_of(seen)) {
         const int x = todo.lowest();
         todo.reset(x);
         const Bits<W> fresh = links_[std::size_t(x)] - seen;
         seen |= fresh;
         todo |= fresh;
       }
-      reach_[std::size_t(a)] = seen;
-    });
-    open.each([&](int u) {
-      Bits<W> remaining;
-      relation[std::size_t(u)].each([&](int a) {
-        if (reach_[std::size_t(a)].test(u)) remaining.set(a);
-      });
-      relation[std::size_t(u)] = remaining;
+      (sources - seen).each([&](int u) { relation[std::size_t(u)].reset(a); });
     });
   }
 
@@ -154,7 +152,7 @@ class Frontier {
   std::vector<Bits<W>> undecided_;            // before layer t
   std::vector<Bits<W>> open_;                 // see open()
   std::vector<std::vector<Bits<W>>> future_;  // after layer t: the undecided nodes that each node may point to
-  mutable std::vector<Bits<W>> links_, reach_;
+  mutable std::vector<Bits<W>> links_, sources_;
 };
 
 }  // namespace credibn::factored

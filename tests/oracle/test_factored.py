@@ -17,8 +17,6 @@ from credibn.search.dynamic_programming import DynamicProgramming
 from profiles import examples
 from searching import TOLERANCE, arrays, dags_of, random_costs
 
-NO_BOUNDS = np.zeros(0, dtype=np.int64)
-
 
 def equivalent_costs_on_a_grid(n, random, has_ties):
     """Differences of one set function, which takes multiples of 1 or of 2^-20."""
@@ -30,9 +28,11 @@ def equivalent_costs_on_a_grid(n, random, has_ties):
     ]
 
 
-def problem_of(costs, epsilon, unit, watch=None, **options):
+def problem_of(costs, epsilon, unit, watch=None, n_threads=1, **options):
     names = tuple(f"v{v}" for v in range(len(costs)))
-    return SearchProblem(names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=Run(watch, n_threads=1))
+    return SearchProblem(
+        names, *arrays(costs), epsilon, TOLERANCE, unit, **options, run=Run(watch, n_threads=n_threads)
+    )
 
 
 def count(costs, epsilon, unit="networks", max_steps=1 << 20, **options):
@@ -47,7 +47,8 @@ def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=Non
     known = beyond[is_empty_set] if is_empty_set.sum() == len(costs) else np.maximum.reduceat(beyond, offsets[:-1])
     counter = _core.NetworkCounter(offsets, beyond, masks, int(known.sum()), width, with_classes, max_bytes)
     no_reduced = np.zeros((0, len(beyond)), dtype=np.int64)
-    outcome = counter.add(np.arange(len(beyond)), NO_BOUNDS, no_reduced, 1 << 62, watch)
+    ends, no_lowers = np.array([0, len(beyond)]), np.zeros((1, 0), dtype=np.int64)
+    (outcome,) = counter.add(np.arange(len(beyond)), ends, no_lowers, no_reduced, 1 << 62, 1, watch)
     return counter.count(None if outcome == "complete" else 0, outcome == "stopped", watch)
 
 
@@ -179,6 +180,37 @@ def test_equal_costs_are_counted_in_many_branches():
     found = count(costs, 0.0, "classes", max_steps=20)
     assert found.statistics["n_branches"] > 10
     assert (found.networks.n_networks(), found.networks.n_classes()) == (543, 185)
+
+
+def test_branches_give_the_same_bytes_with_any_number_of_threads():
+    costs = equivalent_costs_on_a_grid(5, np.random.default_rng(9), has_ties=False)
+    alone, together = (count(costs, 2.0, "classes", max_steps=20, n_threads=n_threads) for n_threads in (1, 3))
+    assert alone.statistics == together.statistics
+    assert alone.statistics["n_branches"] > 10
+    assert alone.networks.shares.tobytes() == together.networks.shares.tobytes()
+    draws = [some.networks.sample(20, np.random.default_rng(1)).tobytes() for some in (alone, together)]
+    assert draws[0] == draws[1]
+
+
+@given(st.integers(3, 5), st.integers(0, 2**32), st.integers(0, 12), st.sampled_from([None, 3000, 20_000]))
+@examples(60)
+def test_cut_short_among_branches_all_networks_up_to_a_smaller_limit_are_counted(n, seed, n_calls, max_bytes):
+    costs = random_costs(n, np.random.default_rng(seed))
+    calls = []
+
+    def stop(stage, fraction):
+        calls.extend([stage] * (stage == "counting"))
+        return len(calls) <= n_calls or max_bytes is not None
+
+    found = count(costs, 2.0, max_steps=10, watch=stop, max_bytes=max_bytes)
+    if found.networks is None:
+        assert not found.is_complete
+        assert found.unexplored_bound <= min(cost_of(dag, costs) for dag in oracle.credible_dags(n, costs, 0.0)) + 1e-9
+        return
+    reached = 2.0 if found.is_complete else found.networks.last_cost - found.networks.best_cost
+    expected = oracle.credible_dags(n, costs, reached + 1e-9)
+    assert found.networks.n_networks() == len(expected)
+    assert found.is_complete == (found.unexplored_bound == math.inf)
 
 
 def whole_costs(n, seed):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from credibn import CredibnWarning, ScoreTable, k_best_classes, learn, read_data, score_parent_sets
+from credibn import CredibnWarning, ScoreTable, k_best_classes, learn, read_data, read_network, score_parent_sets
 from credibn.errors import OptionError
 
 BIC = {
@@ -83,6 +83,15 @@ def test_reference_counts(scored, name, score, bayes_factor, engine, optimum, ex
     assert found.engine == engine
     assert found.optimal_score == pytest.approx(optimum, abs=1e-6)
     assert (found.n_networks, found.n_classes) == expected
+
+
+@pytest.mark.slow
+def test_a_sample_of_hepar2_is_counted_in_branches(shared_data):
+    rows = read_network(shared_data / "networks" / "hepar2.bif").sample(100, seed=7)
+    found = learn(read_data(rows.astype(str)), bayes_factor=3, engine="factored")
+    assert found.complete
+    assert found.statistics["n_branches"] > 100
+    assert (found.n_networks, found.n_classes) == (558_609_800, 9_655_018)
 
 
 @pytest.mark.parametrize(("name", "bayes_factor"), [("insurance", 150), ("voting", 20), ("sponge", 3), ("barley", 20)])

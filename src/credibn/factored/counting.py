@@ -7,9 +7,9 @@ relaxation of the integer program gives the bounds that leave out what no credib
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,14 @@ from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 NAME = "factored"
+_LIMITS_AT_A_TIME = 32
 _MAX_STEPS = 300_000
 """Of a branch, in one stage: some seconds."""
+_GROUP = 64
+"""Branches whose diagrams are built at a time, by several threads."""
 _FEW_STEPS = 5_000
 """Less than fresh dual values cost."""
 
@@ -43,6 +46,10 @@ class FactoredNetworks:
     offsets: NDArray[np.int64]
     candidates: NDArray[np.int64]  # of the diagram, as positions among all
     tolerance: float
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (_core.diagram_arrays(self.counted, of_classes) for of_classes in (False, True))
+        return _rebuilt, (self.grid, self.offsets, self.candidates, self.tolerance, self.counted.limit, *arrays)
 
     @cached_property
     def best_cost(self) -> float:
@@ -70,6 +77,13 @@ class FactoredNetworks:
         return min(self.counted.limit, self.counted.best + gap)
 
     @cached_property
+    def used_candidates(self) -> NDArray[np.int64]:
+        """The candidates that some network has, as positions among all, in order."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return self.candidates[np.unique(arrays[4])]
+
+    @cached_property
     def _weighed(self) -> tuple[float, NDArray[np.float64]]:
         return self.counted.weigh(self.grid.step)
 
@@ -87,8 +101,83 @@ class FactoredNetworks:
         """Return independent random networks as choices, by posterior weight or all equally likely."""
         random = generator.random((n_samples, len(self.offsets) + 1))
         chosen, _ = self.counted.sample(random, self.grid.step if weighted else 0.0)
+        return self._choices(chosen)
+
+    def in_order(self, batch: int = 1 << 10) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.float64]]]:
+        """Yield all networks as choices with their costs, the best first."""
+        networks = _core.NetworksInOrder(self.counted)
+        while True:
+            chosen, steps = networks.take(batch)
+            if not len(steps):
+                return
+            yield self._choices(chosen), np.array([self.grid.cost(cost) for cost in steps.tolist()])
+
+    def _choices(self, chosen: NDArray[np.uint32]) -> NDArray[np.uint32]:
         choices: NDArray[np.uint32] = (self.candidates[chosen] - self.offsets[:-1]).astype(np.uint32)
         return choices
+
+    def log_masses(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the sum of exp(-cost) over the networks within each epsilon of the best."""
+        limits = np.array([self._limit(epsilon) for epsilon in epsilons.tolist()], dtype=np.int64)
+        found: NDArray[np.float64] = np.log(self._masses(limits)) - self.best_cost
+        return found
+
+    def _masses(self, limits: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _core.masses_up_to(self.counted, limits, self.grid.step)
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        wanted = math.exp(log_mass + self.best_cost)
+        low, high = self.counted.best - 1, self.counted.limit  # too little, and enough
+        if self._masses(np.array([high]))[0] < wanted:
+            return None
+        while high - low > 1:
+            width = high - low
+            limits = sorted({low + width * k // _LIMITS_AT_A_TIME for k in range(1, _LIMITS_AT_A_TIME + 1)} - {low})
+            at = int(np.searchsorted(self._masses(np.array(limits)), wanted))  # masses never fall
+            low, high = limits[at - 1] if at else low, limits[at]
+        return (high - self.counted.best) * self.grid.step
+
+    def within(self, epsilon: float) -> FactoredNetworks:
+        """Return the networks within a smaller epsilon of the best."""
+        lower = _core.lower_limit(self.counted, self._limit(epsilon), 1 << 62, None)
+        return replace(self, counted=lower)
+
+    @cached_property
+    def steps_per_pass(self) -> float:
+        """About how many steps a pass over all lists of costs takes."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return _core.n_entries(self.counted) * len(arrays[3]) / max(1, len(arrays[2]))
+
+    def shares_without(self, left_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return, for each row of flags, the posterior share of the networks that take none of the candidates flagged.
+
+        The flags are those of the candidates of the diagram.
+        """
+        flags = np.packbits(left_out.T, axis=1, bitorder="little")  # shape (candidates, rows / 8)
+        masses = [
+            _core.masses_without(self.counted, np.ascontiguousarray(column), self.grid.step) for column in flags.T
+        ]
+        all_masses = np.concatenate(masses)[: len(left_out)] if masses else np.zeros(0)
+        found: NDArray[np.float64] = all_masses / self._weighed[0]
+        return found
+
+
+def _rebuilt(
+    grid: Grid,
+    offsets: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    tolerance: float,
+    limit: int,
+    networks: Any,
+    classes: Any,
+) -> FactoredNetworks:
+    """Return networks that another process has counted; `credibn.factored.stored` is for those that need checks."""
+    first = np.searchsorted(candidates, offsets).astype(np.int64)
+    no_masks = np.zeros((len(candidates), -(-(len(offsets) - 1) // 64)), dtype=np.uint64)
+    counted = _core.counted_of_arrays(first, grid.costs[candidates], no_masks, limit, networks, classes, 1 << 62, None)
+    return FactoredNetworks(counted, grid, offsets, candidates, tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,49 +283,62 @@ class _Branches:
 
     def add_all(self, root: Branch) -> int | None:
         """Add the networks of all branches; return a bound on those left out, in steps, None if there are none."""
-        if self._add(root, self.max_steps):
+        if self._add([root], self.max_steps) == [True]:
             return None
         todo = self._split(root, 1.0, 0)
-        if not todo:
-            return self._lower(root)
-        while todo:
-            task = todo[-1]
-            branch = self._count(task)
-            if branch is None:
-                todo.pop()
-                self.share_done += task.share
-                continue
-            children = self._split(branch, task.share, task.level)
-            if not children:
-                return min(self._lower(task.parent) for task in todo)
-            todo[-1:] = children
-        return None
+        left_out = [] if todo else [root]
+        while todo and not left_out:
+            tasks = todo.pop()
+            for task, branch in self._count(tasks):
+                children = self._split(branch, task.share, task.level)
+                todo += children
+                left_out += [] if children else [task.parent]
+                self.share_done -= task.share
+            self.share_done += math.fsum(task.share for task in tasks)
+        left_out += [tasks[0].parent for tasks in todo] if left_out else []
+        return min((self._lower(branch) for branch in left_out), default=None)
 
-    def _split(self, branch: Branch, share: float, level: int) -> list[_Task]:
-        """Return the branches of a branch, the last to be done first; none where it is time to stop."""
+    def _split(self, branch: Branch, share: float, level: int) -> list[list[_Task]]:
+        """Return the branches of a branch, in groups, the first to be done last; none where it is time to stop."""
         if self.search.is_stopped or 2 * self.counter.bytes > self.max_bytes:
             return []
         taking, remaining = split(self.search, branch, level)
-        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in reversed(taking)]
-        return [_Task(remaining, branch, share / 2, level + 1), *tasks] if tasks else []
+        tasks = [_Task(is_open, branch, share / 2 / len(taking), 0) for is_open in taking]
+        groups = [tasks[at : at + _GROUP] for at in range(0, len(tasks), _GROUP)]
+        return [[_Task(remaining, branch, share / 2, level + 1)], *reversed(groups)] if tasks else []
 
-    def _count(self, task: _Task) -> Branch | None:
-        """Add the networks of a task, at first with the dual values of its parent; return it where it is too large."""
-        branch = bounded(self.search, task.is_open, task.parent.duals)
-        if branch is None or self._add(branch, min(_FEW_STEPS, self.max_steps)):
-            return None
+    def _count(self, tasks: list[_Task]) -> list[tuple[_Task, Branch]]:
+        """Add the networks of tasks, at first with the dual values of their parent; return what is too large."""
+        known = [(task, bounded(self.search, task.is_open, task.parent.duals)) for task in tasks]
+        left = self._left(known, min(_FEW_STEPS, self.max_steps))
         if self.search.is_stopped:
-            return branch
-        branch = tightened(self.search, branch)
-        return None if branch is None or self._add(branch, self.max_steps) else branch
+            return left
+        fresh = [(task, tightened(self.search, branch)) for task, branch in left]
+        return left if self.search.is_stopped else self._left(fresh, self.max_steps)
 
-    def _add(self, branch: Branch, max_steps: int) -> bool:
-        """Add the networks of a branch, unless it is too large."""
-        chosen, lowers, reduced = branch.in_steps(self.grid, self.search.collection.limit())
-        max_steps = max(max_steps, self.search.n)  # always enough for one network
-        outcome = self.counter.add(np.searchsorted(self.candidates, chosen), lowers, reduced, max_steps, self._watch)
-        self.n_done += outcome == "complete"
-        return outcome == "complete"
+    def _left(self, tasks: list[tuple[_Task, Branch | None]], max_steps: int) -> list[tuple[_Task, Branch]]:
+        """Add the networks of tasks; return those that are too large."""
+        real = [(task, branch) for task, branch in tasks if branch is not None]
+        are_added = self._add([branch for _, branch in real], max_steps)
+        return [pair for pair, is_added in zip(real, are_added, strict=True) if not is_added]
+
+    def _add(self, branches: list[Branch], max_steps: int) -> list[bool]:
+        """Add the networks of branches that are not too large; return for each whether it was added."""
+        if not branches:
+            return []
+        inputs = [branch.in_steps(self.grid, self.search.collection.limit()) for branch in branches]
+        outcomes = self.counter.add(
+            np.searchsorted(self.candidates, np.concatenate([chosen for chosen, _, _ in inputs])),
+            np.cumsum([0, *(len(chosen) for chosen, _, _ in inputs)]),
+            np.array([lowers for _, lowers, _ in inputs]),
+            np.concatenate([reduced for _, _, reduced in inputs], axis=1),
+            max(max_steps, self.search.n),  # always enough for one network
+            self.search.asked_for.run.n_threads,
+            self._watch,
+        )
+        are_added = [outcome == "complete" for outcome in outcomes]
+        self.n_done += sum(are_added)
+        return are_added
 
     def _lower(self, branch: Branch) -> int:
         return int(branch.in_steps(self.grid, self.search.collection.limit())[1].max())
