@@ -138,13 +138,23 @@ std::vector<const Cut*> cuts_of(const P& problem, const In<std::int64_t, 1>& ids
   return cuts;
 }
 
-std::vector<std::int64_t> separate_zero_half_cuts(SearchProblem& self, const In<double, 1>& values,
-                                                  const In<std::int64_t, 1>& ids, std::size_t max_cuts, double least) {
-  require_values(self, values);
+std::vector<std::int64_t> separate_diverse_cuts(SearchProblem& self, const In<double, 2>& points,
+                                                const In<std::uint8_t, 1>& counts, const In<std::int64_t, 1>& ids,
+                                                int max_k, std::size_t max_found, std::size_t max_cuts,
+                                                double max_cosine, double least) {
+  require(max_k >= 1, "max_k must be 1 or more");
+  require(points.shape(0) >= 1 && points.shape(1) == self.size(), "a point must have one value for each candidate");
+  require(counts.shape(0) == self.size(), "counts must have one entry for each candidate");
+  std::vector<const double*> rows;
+  for (std::size_t k = 0; k < points.shape(0); ++k) {
+    rows.push_back(points.data() + k * self.size());
+    for (std::size_t at = 0; at < self.size(); ++at) require(std::isfinite(rows[k][at]), "values must be finite");
+  }
   return self.with([&](auto& problem) {
     cuts_of(problem, ids);
     nb::gil_scoped_release release;
-    return problem.pool.separate_zero_halves(values.data(), {ids.data(), ids.data() + ids.shape(0)}, max_cuts, least);
+    return problem.pool.separate_diverse(rows, counts.data(), {ids.data(), ids.data() + ids.shape(0)},
+                                         std::min(max_k, problem.choices.n()), max_found, max_cuts, max_cosine, least);
   });
 }
 
@@ -332,8 +342,8 @@ void bind_cuts(nb::module_& module) {
       .def("add_cluster_cut", &add_cluster_cut, nb::arg("nodes"), nb::arg("k"))
       .def("separate_cluster_cuts", &separate_cluster_cuts, array("values"), nb::arg("max_k"), nb::arg("max_cuts"),
            nb::arg("least"))
-      .def("separate_zero_half_cuts", &separate_zero_half_cuts, array("values"), array("ids"), nb::arg("max_cuts"),
-           nb::arg("least"))
+      .def("separate_diverse_cuts", &separate_diverse_cuts, array("points"), array("counts"), array("ids"),
+           nb::arg("max_k"), nb::arg("max_found"), nb::arg("max_cuts"), nb::arg("max_cosine"), nb::arg("least"))
       .def("cut", &cut_of, nb::arg("id"))
       .def("entries", &entries_of, array("ids"), array("positions"), nb::arg("by_column") = false)
       .def("bound", &bound_of, array("ids"), array("dual_values"), array("alive"))

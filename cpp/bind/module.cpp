@@ -13,6 +13,7 @@ void bind_classes(nanobind::module_& module);
 void bind_averages(nanobind::module_& module);
 void bind_posterior(nanobind::module_& module);
 void bind_factored(nanobind::module_& module);
+void bind_factored_sets(nanobind::module_& module);
 
 }  // namespace credibn::bind
 
@@ -27,4 +28,5 @@ NB_MODULE(_core, module) {
   credibn::bind::bind_averages(module);
   credibn::bind::bind_posterior(module);
   credibn::bind::bind_factored(module);
+  credibn::bind::bind_factored_sets(module);
 }

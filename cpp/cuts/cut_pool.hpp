@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuts/cluster_cuts.hpp"
+#include "cuts/cut_selection.hpp"
 #include "cuts/zero_half_cuts.hpp"
 
 namespace credibn::cuts {
@@ -119,19 +120,41 @@ class CutPool {
     }
     return ids;
   }
-  // The numbers of up to max_cuts violated zero-half cuts of the cuts with these numbers.
-  std::vector<std::int64_t> separate_zero_halves(const double* values, const std::vector<std::int64_t>& ids,
-                                                 std::size_t max_cuts, double least) {
-    const std::vector<Fraction<W>> fractions = support(values);
-    std::vector<const Cut*> cuts;
-    for (std::int64_t id : ids) cuts.push_back(&cuts_[std::size_t(id)]);
-    std::vector<std::int64_t> found;
-    for (ZeroHalf& half : ZeroHalfSeparator<W>(choices_, cuts, fractions).find(max_cuts, least)) {
-      std::vector<std::int64_t> sources;
-      for (std::uint32_t place : half.cuts) sources.push_back(ids[place]);
-      found.push_back(add_zero_half(std::move(sources), std::move(half.equations)));
+  // The numbers of up to max_cuts violated cuts that differ from each other: cluster cuts of all points, the last of
+  // which is the fractional solution, and zero-half cuts of the cuts with these numbers. Only these enter the pool. At
+  // most max_found of each kind are compared, over the candidates that count.
+  std::vector<std::int64_t> separate_diverse(const std::vector<const double*>& points, const std::uint8_t* counts,
+                                             const std::vector<std::int64_t>& ids, int max_k, std::size_t max_found,
+                                             std::size_t max_cuts, double max_cosine, double least) {
+    std::vector<Cluster<W>> clusters;
+    for (const double* point : points) {
+      const auto found = ClusterSeparator<W>(choices_.n(), support(point)).find(max_k, least);
+      for (std::size_t k = 0; k < std::min(found.size(), max_found); ++k) clusters.push_back(found[k].cluster);
     }
-    return found;
+    std::vector<const Cut*> sources;
+    for (std::int64_t id : ids) sources.push_back(&cuts_[std::size_t(id)]);
+    const double* solution = points.back();
+    const std::vector<Fraction<W>> fractions = support(solution);
+    const std::vector<ZeroHalf> halves = ZeroHalfSeparator<W>(choices_, sources, fractions).find(max_found, 2 * least);
+    std::vector<Cut> cuts;
+    for (const Cluster<W>& cluster : clusters) cuts.push_back(cluster_cut(choices_, cluster));
+    for (const ZeroHalf& half : halves) {
+      std::vector<const Cut*> terms;
+      for (std::uint32_t place : half.cuts) terms.push_back(sources[place]);
+      cuts.push_back(zero_half_cut(choices_, terms, half.equations));
+    }
+    std::vector<std::int64_t> selected;
+    for (std::size_t k : CutSelection<W>(choices_, solution, counts).select(cuts, max_cuts, max_cosine)) {
+      if (k < clusters.size()) {
+        selected.push_back(add(clusters[k]));
+        continue;
+      }
+      const ZeroHalf& half = halves[k - clusters.size()];
+      std::vector<std::int64_t> terms;
+      for (std::uint32_t place : half.cuts) terms.push_back(ids[place]);
+      selected.push_back(add_zero_half(std::move(terms), half.equations));
+    }
+    return selected;
   }
 
  private:

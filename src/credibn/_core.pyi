@@ -179,6 +179,37 @@ class NetworkCounter:
         self, unexplored: int | None, is_stopped: bool, watch: Callable[[float], bool] | None
     ) -> CountedNetworks: ...
 
+class NetworksInOrder:
+    def __init__(self, counted: CountedNetworks) -> None: ...
+    def take(self, count: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+def masses_up_to(counted: CountedNetworks, limits: NDArray[np.int64], step: float) -> NDArray[np.float64]: ...
+def masses_without(counted: CountedNetworks, left_out: NDArray[np.uint8], step: float) -> NDArray[np.float64]: ...
+def n_entries(counted: CountedNetworks) -> int: ...
+def lower_limit(
+    counted: CountedNetworks, limit: int, max_bytes: int, watch: Callable[[float], bool] | None
+) -> CountedNetworks: ...
+
+DiagramArrays = tuple[
+    NDArray[np.int32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.int32],
+]
+
+def diagram_arrays(counted: CountedNetworks, of_classes: bool) -> DiagramArrays | None: ...
+def counted_of_arrays(
+    offsets: NDArray[np.int64],
+    costs: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    limit: int,
+    networks: DiagramArrays,
+    classes: DiagramArrays | None,
+    max_bytes: int,
+    watch: Callable[[float], bool] | None,
+) -> CountedNetworks: ...
 def network_scores(
     offsets: NDArray[np.int64], scores: NDArray[np.float64], choices: NDArray[np.uint32], n_threads: int = 1
 ) -> NDArray[np.float64]: ...
@@ -223,11 +254,15 @@ class SearchProblem:
     def separate_cluster_cuts(
         self, values: NDArray[np.float64], max_k: int, max_cuts: int, least: float
     ) -> list[int]: ...
-    def separate_zero_half_cuts(
+    def separate_diverse_cuts(
         self,
-        values: NDArray[np.float64],
+        points: NDArray[np.float64],
+        counts: NDArray[np.uint8],
         ids: NDArray[np.int64],
+        max_k: int,
+        max_found: int,
         max_cuts: int,
+        max_cosine: float,
         least: float,
     ) -> list[int]: ...
     def cut(self, id: int) -> tuple[NDArray[np.uint32], NDArray[np.int32], int]: ...

@@ -55,6 +55,7 @@ _SAME_AS = {
     "tiers": "temporal_order temporal_tiers layers order ordering",
     "prior": "structure_prior graph_prior",
     "bayes_factor": "bf factor",
+    "share": "mass probability coverage credibility posterior_mass cumulative_probability",
     "max_networks": "n_networks max_dags limit n_best",
     "max_classes": "n_classes max_cpdags",
     "time_limit": "timeout max_time max_seconds timelimit seconds",
@@ -253,6 +254,8 @@ class SearchOptions(_Group):
     bayes_factor, epsilon, ratio : float, optional
         Give one of them: how much worse than the best a network may score: epsilon = ln(bayes_factor), by default of a
         factor of 20; with a ratio rho >= 1, a network may cost rho times the optimum.
+    share : float, optional
+        Instead of these: find the smallest epsilon whose networks hold this share of the posterior probability of all.
     score_equivalent : bool, optional
         For scores of unknown origin: True asserts that Markov equivalent networks score the same.
     unit : {"auto", "classes", "networks"}
@@ -272,6 +275,7 @@ class SearchOptions(_Group):
     bayes_factor: float | None = None
     epsilon: float | None = None
     ratio: float | None = None
+    share: float | None = None
     score_equivalent: bool | None = None
     unit: str = "auto"
     engine: str = "auto"
@@ -284,6 +288,15 @@ class SearchOptions(_Group):
             for name in ("bayes_factor", "epsilon"):
                 _refuse_both(Option(name, getattr(self, name)), Option("ratio", self.ratio))
             _factor("ratio", self.ratio)
+        if self.share is not None:
+            for name in ("bayes_factor", "epsilon", "ratio"):
+                _refuse_both(Option(name, getattr(self, name)), Option("share", self.share))
+            if not 0 < _number("share", self.share) < 1:
+                raise OptionError.refusing("share", self.share, "it must be above 0 and below 1, such as 0.95")
+            if self.posterior_share is not None and not self.posterior_share:
+                raise OptionError(
+                    "{} needs the posterior of all networks; leave out {}", Option("share"), Option("posterior_share")
+                )
         check_choice("unit", self.unit, get_args(Unit))
         for name in ("score_equivalent", "posterior_share"):
             value = getattr(self, name)
@@ -292,8 +305,10 @@ class SearchOptions(_Group):
 
     @property
     def gap(self) -> float | None:
-        """Epsilon; None where a ratio was given, which needs the optimum first."""
-        return resolve_epsilon(self.bayes_factor, self.epsilon) if self.ratio is None else None
+        """Epsilon; None where a ratio or a share was given: the one needs the optimum first, the other the networks."""
+        if self.ratio is not None or self.share is not None:
+            return None
+        return resolve_epsilon(self.bayes_factor, self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)

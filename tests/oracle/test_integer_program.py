@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,6 +105,43 @@ def test_every_cluster_cut_holds_for_every_dag(n):
                 assert activity.min() == k
 
 
+def diverse_cuts(problem, relaxation, values, max_cuts=100, max_cosine=1.1):
+    everywhere = np.ones(len(values), dtype=np.uint8)
+    return problem.separate_diverse_cuts(
+        values[np.newaxis], everywhere, relaxation.cuts, 3, 100, max_cuts, max_cosine, 0.01
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])  # elsewhere there are too few cuts to leave any out
+def test_cuts_that_differ_are_deep_and_not_alike(seed):
+    n = 6
+    _, offsets, flat, _, problem = complete_problem(n, np.random.default_rng(seed))
+    relaxation = Relaxation(problem, offsets, flat)
+    relaxation.add(problem.separate_cluster_cuts(relaxation.solve().values, 3, 10, 0.01))
+    values = relaxation.solve().values
+    everything = diverse_cuts(problem, relaxation, values)
+    chosen = diverse_cuts(problem, relaxation, values, max_cosine=0.2)
+    assert 0 < len(chosen) < len(set(everything))
+    assert set(chosen) <= set(everything)
+    assert diverse_cuts(problem, relaxation, values, max_cuts=2, max_cosine=0.2) == chosen[:2]
+
+    def centred(cut):
+        dense, rhs = dense_row(problem, cut, len(flat))
+        parts = np.split(dense.astype(float), offsets[1:-1])
+        return np.concatenate([part - part.mean() for part in parts]), rhs - dense @ values
+
+    rows, violations = map(np.array, zip(*map(centred, everything), strict=True))
+    norms = np.linalg.norm(rows, axis=1)
+    depths = dict(zip(everything, violations / norms, strict=True))
+    assert [depths[cut] for cut in chosen] == sorted((depths[cut] for cut in chosen), reverse=True)
+    assert depths[chosen[0]] == pytest.approx(max(depths.values()))
+    unit = dict(zip(everything, rows / norms[:, np.newaxis], strict=True))
+    for first, second in itertools.combinations(chosen, 2):
+        assert unit[first] @ unit[second] < 0.2 + 1e-6
+    for cut in set(everything) - set(chosen):  # one that is as deep says nearly the same
+        assert any(unit[cut] @ unit[other] > 0.2 - 1e-6 and depths[other] >= depths[cut] - 1e-9 for other in chosen)
+
+
 @pytest.mark.parametrize("seed", sampled(3, range(10)))
 def test_found_rows_are_violated_and_valid(seed):
     random = np.random.default_rng(seed)
@@ -114,7 +152,7 @@ def test_found_rows_are_violated_and_valid(seed):
     for _ in range(10):
         values = relaxation.solve().values
         rows = problem.separate_cluster_cuts(values, 3, 100, 0.01)
-        rows += problem.separate_zero_half_cuts(values, relaxation.cuts, 100, 0.01)
+        rows += diverse_cuts(problem, relaxation, values)
         for row in rows:
             dense, rhs = dense_row(problem, row, len(flat))
             assert dense @ values < rhs - 0.009
@@ -241,27 +279,17 @@ def test_a_solver_gets_twice_as_many_iterations_each_time(monkeypatch):
     _, offsets, flat, _, problem = complete_problem(3, np.random.default_rng(0))
     program = Relaxation(problem, offsets, flat)
 
-    class Lost:
-        """A solver that never arrives."""
-
-        limits: list[int] = []
-
-        def setIntParam(self, _, value):
-            self.limits.append(value)
-
-        def solve(self, dual):
-            pass
-
-        def isOptimal(self):
-            return False
-
-        def getNIterations(self):
-            return self.limits[-1]
-
-    monkeypatch.setattr(program, "_lp", Lost())
+    limits: list[int] = []
+    lost = SimpleNamespace(  # a solver that never arrives
+        setIntParam=lambda _, value: limits.append(value),
+        solve=lambda dual: None,
+        isOptimal=lambda: False,
+        getNIterations=lambda: limits[-1],
+    )
+    monkeypatch.setattr(program, "_lp", lost)
     monkeypatch.setattr(relaxation, "MOST_ITERATIONS", 1000)
     assert not program._is_solved(dual=True)
-    assert Lost.limits == [100, 200, 400, 300]
+    assert limits == [100, 200, 400, 300]
 
 
 def test_a_network_and_a_bound_are_known_from_the_start():

@@ -24,6 +24,7 @@ from credibn import (
 )
 from credibn.credible.structures import class_numbers, separated_edges
 from credibn.errors import DataError, OptionError
+from credibn.report import write_learning_page
 from profiles import examples
 
 ARITIES = (2, 3, 2, 2)
@@ -262,6 +263,11 @@ def test_a_result_with_experiments_is_saved_and_the_posterior_and_the_best_class
     table, codes, targets = random_experiments(8)
     found = learn(table, interventions="set", state_names=STATES, bayes_factor=100)
     assert "interventional equivalence class" in found.summary()
+    write_learning_page(found, tmp_path / "page.html")
+    assert "one interventional equivalence class" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    counted = learn(table, interventions="set", state_names=STATES, bayes_factor=100, engine="factored")
+    assert counted.n_networks == found.n_networks
+    assert counted.log_mass == pytest.approx(found.log_mass)
     found.save(tmp_path / "found.credibn")
     loaded = CredibleSet.load(tmp_path / "found.credibn")
     assert loaded.n_classes == found.n_classes
@@ -301,3 +307,35 @@ def test_a_run_that_is_stopped_while_scoring_still_scores_each_child_on_its_rows
     costs = costs_by_hand(codes, targets, by_naive_score("bic"))
     for network in found.networks():
         assert -network.graph["score"] == pytest.approx(oracle.network_cost(dag_of(network), costs), abs=1e-8)
+
+
+def entropy(weights):
+    weights = np.array([w for w in weights if w > 0])
+    return float(-(weights / weights.sum() * np.log2(weights / weights.sum())).sum())
+
+
+@pytest.mark.parametrize("options", [{}, {"interventions": "set"}, {"forbidden_edges": ["v0->v2"]}])
+@given(seed=st.integers(0, 10**6))
+@examples(4)
+def test_an_experiment_is_worth_the_entropy_of_the_parents_within_classes(options, seed):
+    table, _, targets = random_experiments(seed)
+    if "interventions" not in options:
+        table, targets = table[list(NAMES)], [set()]
+    found = learn(table, bayes_factor=20, posterior_share=False, **options)
+    listed = [(math.exp(network.graph["score"] - found.optimal_score), dag_of(network)) for network in found.networks()]
+    total = math.fsum(w for w, _ in listed)
+    classes = {}
+    for weight, dag in listed:
+        classes.setdefault(interventional_key(dag, targets), []).append((weight / total, dag))
+    doubt = sum(math.fsum(w for w, _ in one) * entropy([w for w, _ in one]) for one in classes.values())
+    frame = found.most_informative_interventions().set_index("variable")
+    for v, name in enumerate(NAMES):
+        gain = 0.0
+        for members in classes.values():
+            by_rows = {}  # the classes that rows with v set tell apart
+            for weight, dag in members:
+                key = interventional_key(dag, [*targets, {v}])
+                by_rows[key] = by_rows.get(key, 0.0) + weight
+            gain += math.fsum(by_rows.values()) * entropy(by_rows.values())
+        assert frame.loc[name, "bits"] == pytest.approx(gain, abs=1e-9)
+        assert frame.loc[name, "share"] == pytest.approx(gain / doubt if doubt > 1e-12 else 0.0, abs=1e-6)

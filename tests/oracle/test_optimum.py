@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 from credibn import k_best_classes, k_best_networks, learn, score_parent_sets
+from credibn.learning import runs
 from credibn.search import SearchProblem, exploration
 from credibn.search.dynamic_programming import DynamicProgramming
 from profiles import examples
@@ -151,3 +152,15 @@ def test_ties_beyond_the_steps_leave_one_row(monkeypatch):
     assert_optimal(found, costs, least_cost(costs))
     assert len(found.costs) == 1
     assert found.is_cut
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_network_with_epsilon_zero_is_searched_for_once(engine, monkeypatch):
+    searches = []
+    run_search = runs.run_search
+    monkeypatch.setattr(runs, "run_search", lambda *args: searches.append(args[0]) or run_search(*args))
+    data = np.column_stack([np.arange(40) % 2, np.arange(40) // 2 % 2])  # independent: one network is the best
+    found = learn(data, epsilon=0.0, max_networks=1, engine=engine)
+    assert found.complete
+    assert found.n_networks == 1
+    assert [problem.optimum_only for problem in searches] == [True]

@@ -69,3 +69,41 @@ def test_a_table_that_is_not_at_hand_is_asked_for_by_name(folder, tmp_path):
     assert result.stderr == (
         "error: 'clinic.csv' that the result was learned from is not in this folder or beside it; give --data TABLE\n"
     )
+
+
+def test_predict_sets_a_variable(folder):
+    (folder / "rows.csv").write_text("asia\nno\nyes\n", encoding="utf-8")
+    words = ["predict", str(folder / "clinic.credibn"), str(folder / "rows.csv"), "--target", "dysp", "--proba"]
+    table = "--data", str(folder / "clinic.csv")
+    predicted = CliRunner().invoke(app, [*words, "--do", "smoke=no", *table, "--json"])
+    assert predicted.exit_code == 0, predicted.output
+    answer = json.loads(predicted.stdout)["columns"]
+    assert answer["dysp=yes"] == pytest.approx([0.354, 0.387], abs=1e-3)
+    for value, message in {
+        "smoke": "give NAME=VALUE",
+        "smoke=often": "the states of 'smoke' are",
+        "smok=no": "did you mean 'smoke'",
+    }.items():
+        refused = CliRunner().invoke(app, [*words, "--do", value, *table])
+        assert refused.exit_code == 2
+        assert message in " ".join(refused.output.split())
+
+
+def test_the_sign_that_flips_is_the_one_that_the_mean_has_not():
+    table = sample_asia()
+    found = learn(table)
+    up = found.effects(table, cause="smoke", outcome="dysp")
+    down = found.effects(table, cause="smoke", outcome="dysp", change=("yes", "no"))
+    assert up.mean > 0 > down.mean
+    assert up.sign_flip == up.negative == pytest.approx(0.032, abs=0.005)
+    assert down.sign_flip == down.positive
+
+
+def test_experiments_are_listed_without_a_table(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run(folder / "clinic.credibn", "--experiments", "--json")
+    assert shown.exit_code == 0, shown.output
+    answer = json.loads(shown.stdout)["columns"]
+    assert answer["variable"][:2] == ["smoke", "lung"]
+    assert answer["share"][0] == pytest.approx(0.80, abs=0.01)
+    assert run(folder / "clinic.credibn", "--experiments", "--cause", "smoke").exit_code == 2

@@ -70,16 +70,47 @@ def test_every_public_name_is_in_the_reference():
     assert set(credibn.__all__) <= set(listed)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_mkdocs = pytest.mark.skipif(
     not (find_spec("mkdocs") and find_spec("mkdocstrings")), reason="mkdocs is not installed: make docs installs it"
 )
-def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("documents") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
-    written = sorted((tmp_path / "site").rglob("*.html"))
+    return folder
+
+
+@pytest.mark.slow
+@needs_mkdocs
+@pytest.mark.xdist_group("site")
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(site):
+    written = sorted(site.rglob("*.html"))
     assert len(written) >= len(PAGES) - 1  # the README is no page of the site
     for path in written:
         loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)="(https?:[^"]*)"', path.read_text())
         assert not loaded, (path.name, loaded)
+
+
+@pytest.mark.slow
+@needs_mkdocs
+@pytest.mark.xdist_group("site")
+@pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium")
+def test_the_search_works_from_a_folder(site):
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the test group")
+    asked = []
+    with driver.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1300, "height": 900})
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.locator("input.md-search__input").click()
+        page.keyboard.type("bootstrap", delay=20)
+        page.get_by_text("matching documents").wait_for(timeout=20_000)
+        assert page.locator(".md-search-result__link[href*='bootstrap.html']").count() >= 1
+        browser.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []

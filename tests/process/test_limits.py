@@ -494,7 +494,12 @@ def test_too_much_memory_stops_scoring(monkeypatch):
 
 
 def test_a_quota_on_memory_keeps_the_best(every_set, everything):
-    found = learn(every_set, epsilon=1000.0, unit="networks", posterior_share=False, memory_limit=400_000)
+    asked = {"epsilon": 1000.0, "unit": "networks", "posterior_share": False, "memory_limit": 400_000}
+    counted = learn(every_set, **asked)
+    assert counted.complete
+    assert not counted.structures.is_listed
+    assert counted.n_networks == everything.n_networks
+    found = learn(every_set, engine="dynamic_programming", **asked)
     assert (found.complete, found.stopped_because) == (False, "memory_limit")
     assert 100 < found.n_networks < N_NETWORKS_OF_FIVE
     assert_valid(found, everything)

@@ -55,8 +55,9 @@ def problem_with_cuts(seed, n=6):
     relaxation = Relaxation(problem, offsets, flat)
     for _ in range(12):
         bound = relaxation.solve()
-        new = problem.separate_cluster_cuts(bound.values, 3, 5, 0.01)
-        new += problem.separate_zero_half_cuts(bound.values, relaxation.cuts, 5, 0.001)
+        new = problem.separate_diverse_cuts(
+            bound.values[np.newaxis], relaxation.columns_in_use(), relaxation.cuts, 3, 5, 10, 0.99, 0.001
+        )
         relaxation.add(new)
     return (offsets, flat, masks), problem, relaxation.solve()
 

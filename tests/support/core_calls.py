@@ -404,15 +404,23 @@ SEARCH = {
         lambda: {"values": np.array([0.0, 1.0, 0.0, 1.0, 1.0]), "max_k": 2, "max_cuts": 10, "least": 0.01},
         {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "max_k": [0, -1]},
     ),
-    "SearchProblem.separate_zero_half_cuts": Call(
-        lambda **arguments: problem().separate_zero_half_cuts(**arguments),
+    "SearchProblem.separate_diverse_cuts": Call(
+        lambda **arguments: problem().separate_diverse_cuts(**arguments),
         lambda: {
-            "values": np.array([0.5, 0.5, 0.5, 0.5, 1.0]),
+            "points": np.array([[0.5, 0.5, 0.5, 0.5, 1.0]]),
+            "counts": np.ones(5, dtype=np.uint8),
             "ids": np.array([0]),
+            "max_k": 2,
+            "max_found": 10,
             "max_cuts": 10,
+            "max_cosine": 0.6,
             "least": 0.01,
         },
-        {"values": [changed(COSTS, 1, value) for value in NOT_FINITE], "ids": WRONG_IDS},
+        {
+            "points": [changed(COSTS, 1, value)[np.newaxis] for value in NOT_FINITE],
+            "max_k": [0, -1],
+            "ids": WRONG_IDS,
+        },
         frozenset({("ids", 0)}),
     ),
     "SearchProblem.cut": Call(lambda id: problem().cut(id), lambda: {"id": 0}, {"id": [1, 2**63]}),
@@ -615,4 +623,67 @@ COUNTING = {
     for name in ("outcome", "is_empty", "bound", "best", "limit", "n_states", "n_class_states")
 }
 
-CALLS: dict[str, Call] = SCORING | SLICED | NETWORKS | SEARCH | COUNTING
+
+def diagram_arguments() -> Arguments:
+    names = ("order", "sizes", "degrees", "to", "candidates", "weights")
+    return dict(zip(names, _core.diagram_arrays(counted(), False), strict=True))
+
+
+def rebuilt(offsets, costs, masks, limit, max_bytes, watch, **arrays):
+    found = _core.counted_of_arrays(offsets, costs, masks, limit, tuple(arrays.values()), None, max_bytes, watch)
+    return found.count_up_to(100)
+
+
+COUNTED = {
+    "NetworksInOrder": Call(lambda: _core.NetworksInOrder(counted()), dict),
+    "NetworksInOrder.take": Call(
+        lambda count: _core.NetworksInOrder(counted()).take(count), lambda: {"count": 2}, {"count": [1 << 21]}
+    ),
+    "masses_up_to": Call(
+        lambda **arguments: _core.masses_up_to(counted(), **arguments),
+        lambda: {"limits": np.array([2, 5]), "step": 0.5},
+        {"step": [-1.0, math.nan, math.inf]},
+        frozenset({("limits", 0)}),
+    ),
+    "masses_without": Call(
+        lambda **arguments: _core.masses_without(counted(), **arguments),
+        lambda: {"left_out": np.arange(5, dtype=np.uint8), "step": 0.5},
+        {"step": [-1.0, math.nan, math.inf]},
+    ),
+    "n_entries": Call(lambda: _core.n_entries(counted()), dict),
+    "lower_limit": Call(
+        lambda limit, **arguments: _core.lower_limit(counted(), limit, **arguments),
+        lambda: {"limit": counted().best, "max_bytes": 1 << 24, "watch": None},
+        {"limit": [-1, 1 << 40]},
+    ),
+    "diagram_arrays": Call(
+        lambda of_classes: _core.diagram_arrays(counted(), of_classes), lambda: {"of_classes": False}
+    ),
+    "counted_of_arrays": Call(
+        rebuilt,
+        lambda: {
+            "offsets": OFFSETS.copy(),
+            "costs": COSTS.astype(np.int64),
+            "masks": CANDIDATE_MASKS.copy(),
+            "limit": counted().limit,
+            "max_bytes": 1 << 24,
+            "watch": None,
+            **diagram_arguments(),
+        },
+        {
+            "offsets": [changed(OFFSETS, 0, 1), changed(OFFSETS, 1, 0)],
+            "costs": [changed(COSTS.astype(np.int64), 0, value) for value in (-1, 1 << 57)],
+            "limit": [-1, 1 << 60],
+            **{
+                name: [changed(array, 0, value) for value in values]
+                for (name, array), values in zip(
+                    diagram_arguments().items(),
+                    ([N, -1], [0, 2**32 - 1], [0, 2**32 - 1], [2**32 - 1], [4, 2**32 - 1], [0, 2]),
+                    strict=True,
+                )
+            },
+        },
+    ),
+}
+
+CALLS: dict[str, Call] = SCORING | SLICED | NETWORKS | SEARCH | COUNTING | COUNTED

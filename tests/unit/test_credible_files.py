@@ -319,8 +319,8 @@ def test_files_of_another_kind(saved, tmp_path):
 def test_a_later_version(saved):
     metadata, table = read_parts(saved)
     for write in (write_parts, write_without_checksum):
-        write(saved, metadata | {b"credibn.credible_set": b"6"}, table)
-        refuse(saved, "expected version 1 to 5 of credibn's credible sets, found '6'; upgrade credibn")
+        write(saved, metadata | {b"credibn.credible_set": b"7"}, table)
+        refuse(saved, "expected version 1 to 6 of credibn's credible sets, found '7'; upgrade credibn")
 
 
 def without_what_came_later(metadata, table):

@@ -30,7 +30,7 @@ from credibn.learning import all_credible
 from credibn.options import Limits, ReadOptions, ScoreOptions, SearchOptions
 
 ROWS = np.array([[0, 0], [0, 0], [1, 1], [1, 1]])
-GAP = ("bayes_factor", "epsilon", "ratio")
+GAP = ("bayes_factor", "epsilon", "ratio", "share")
 COUNTS = ("max_networks", "max_classes")
 SHELL_ONLY = {
     "numeric",

@@ -20,6 +20,7 @@ from hypothesis import given
 import strategies
 from credibn import CredibleSet, _core, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
 from credibn.credible.structures import Structures
+from credibn.effects.effect import ASSUMPTIONS
 from credibn.errors import CredibnWarning, OptionError
 from credibn.examples import sample_asia, tic_tac_toe
 from credibn.report import class_lines, learning_headline, learning_page, scoring_headline, write_learning_page
@@ -723,3 +724,18 @@ def test_the_weight_left_out_bounds_what_it_could_change(large_result, averaged_
     assert f"hold {share(1 - left_out)} of the weight" in text
     (points,) = re.findall(r"including all networks would change each by at most ([\d.]+) percentage points", text)
     assert 0 <= float(points) - 100 * left_out < 0.1
+
+
+def test_a_page_has_effects_where_they_are_asked_for(tmp_path, asia, asia_result):
+    page = tmp_path / "effects.html"
+    write_learning_page(asia_result, page, asia, effects=True)
+    text = page.read_text(encoding="utf-8")
+    assert ASSUMPTIONS in text
+    strongest = asia_result.effects(asia).strongest(3)
+    for cause, outcome in strongest[["cause", "outcome"]].itertuples(index=False):
+        assert f'<tr><th scope="row">{cause}</th><td>{outcome}</td>' in text
+    assert "Which experiment would tell most" in text
+    write_learning_page(asia_result, page, asia)
+    assert ASSUMPTIONS not in page.read_text(encoding="utf-8")
+    with pytest.raises(OptionError, match="effects needs the table"):
+        write_learning_page(asia_result, page, effects=True)

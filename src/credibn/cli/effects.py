@@ -47,6 +47,14 @@ _Table = Annotated[
 ]
 
 
+_Experiments = Annotated[
+    bool,
+    typer.Option(
+        "--experiments", help="Instead: what setting each variable would tell about directions. Needs no table."
+    ),
+]
+
+
 @grouped
 def effects(
     result: ResultArgument,
@@ -60,6 +68,7 @@ def effects(
     prior: PriorOption = "networks",
     n_draws: _Draws = 2000,
     seed: _Seed = 0,
+    experiments: _Experiments = False,
     data: _Table = None,
     out: TableOutOption = None,
     as_json: AsJsonOption = False,
@@ -69,6 +78,13 @@ def effects(
     if (from_state is None) is not (to_state is None):
         raise OptionError("one of --from and --to is missing; give both states, or neither for the first and the last")
     found = open_result(result)
+    if experiments:
+        if cause is not None or outcome is not None:
+            raise OptionError("--experiments is about all variables; leave out --cause and --outcome")
+        if not as_json and out is None:
+            note_incomplete(found)
+        deliver(found.most_informative_interventions(prior), {"complete": found.complete}, out, as_json)
+        return
     table: Any = _training_file(found, result) if data is None else data
     if reading != ReadFlags():
         table = reading.read(table, columns_of_result(found))

@@ -1,5 +1,6 @@
 """The command ``impute``."""
 
+import math
 from typing import Annotated
 
 import typer
@@ -66,7 +67,7 @@ def impute(
         "share_missing": result.share_missing,
         "n_imputations": len(result.sets),
         "n_rounds": result.n_rounds,
-        "largest_r_hat": float(apart.max()),
+        "largest_r_hat": float(apart.max()) if math.isfinite(apart.max()) else None,  # JSON has no infinity
         "complete": result.complete,
         "stopped_because": result.stopped_because,
     }

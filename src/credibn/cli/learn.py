@@ -43,7 +43,7 @@ from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
 _LIMIT_REACHED, _INTERRUPTED = 3, 130
-_REPORT, _EDGES, _CHECKPOINT = "report.html", "edges.csv", "checkpoint"
+_REPORT, _CHECKPOINT = "report.html", "checkpoint"
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,6 @@ def _write_files(
         is_written = _write_result(plain, facts, out)
         how_it_went = {**_how_it_went(found, started), "statistics": dict(found.statistics)}
         is_written = _try(lambda: _write_json(out / "run.json", how_it_went)) and is_written
-    if not plain.structures.is_listed:
-        return _Written(is_written)
     try:
         from credibn.report import write_learning_page  # templates and figures: only a page needs them
 
@@ -229,9 +227,6 @@ def _print_notes(found: CredibleSet, out: Path | None, written: _Written) -> Non
         typer.echo(f"incomplete ({found.stopped_because}): {found.guarantee}", err=True)
     if out is None:
         return
-    if not found.structures.is_listed:
-        message = f"the networks are counted, not listed: {out / _EDGES} has their edges; no {RESULT} and no report"
-        typer.echo(printable(message), err=True)
     if written.is_interrupted:
         message = f"stopped before the report was written: 'credibn report {out} -o report.html' makes it"
         typer.echo(printable(message), err=True)
@@ -261,16 +256,12 @@ def _write_result(found: CredibleSet, facts: dict[str, Any], out: Path) -> bool:
         "settings": dict(found.settings),
         "provenance": dict(found.provenance),
     }
-    is_written = True
-    if not found.structures.is_listed:
-        frame = found.pair_probabilities()
-        is_written = _try(lambda: _write_text(out / _EDGES, frame.to_csv(index=False, lineterminator="\n")))
-    elif not _try(lambda: found.save(out / RESULT)):
+    if not _try(lambda: found.save(out / RESULT)):
         spare = _spare_path(out)
         if _try(lambda: found.save(spare)):
             typer.echo(f"the result is in {printable(str(spare))} instead", err=True)
         return False
-    return _try(lambda: _write_json(out / "summary.json", {**facts, **more})) and is_written
+    return _try(lambda: _write_json(out / "summary.json", {**facts, **more}))
 
 
 def _try(write: Callable[[], None]) -> bool:

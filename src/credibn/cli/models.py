@@ -47,6 +47,12 @@ _Target = Annotated[
     typer.Option(metavar="NAME", help="Variable to predict from the others; may be repeated."),
 ]
 _Proba = Annotated[bool, typer.Option("--proba", help="The probability of each state, in columns NAME=STATE.")]
+_Do = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE", help="Variable that is set from outside, and to what; may be repeated. Needs --data."
+    ),
+]
 _Impute = Annotated[bool, typer.Option("--impute", help="Fill in missing values instead.")]
 _IgnoreExtra = Annotated[
     bool, typer.Option("--ignore-extra", help="Allow columns in NEW that RESULT does not know; --impute keeps them.")
@@ -97,6 +103,7 @@ def predict(
     data: _Training = None,
     target: _Target = None,
     proba: _Proba = False,
+    do: _Do = None,
     impute: _Impute = False,
     ignore_extra: _IgnoreExtra = False,
     handle_unknown: _HandleUnknown = "error",
@@ -112,6 +119,10 @@ def predict(
         raise OptionError(f"give either --target NAME or --impute; {given}")
     if impute and proba:
         raise OptionError("--proba was given with --impute, which fills in states; leave it out, or give --target")
+    if impute and do:
+        raise OptionError(
+            "--do was given with --impute, which fills in rows as they are; leave it out, or give --target"
+        )
     check_table_destination(out)
     found = open_result(result)
     for name in target or []:
@@ -119,8 +130,14 @@ def predict(
     if data is None and (reading != ReadFlags() or allow_other_data):
         raise OptionError("options for reading a table were given without --data; give the table too")
     table = None if data is None else reading.read(data, columns_of_result(found))
-    model = average_models(found, table, share=share, prior=prior, allow_other_data=allow_other_data)
-    options = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
+    values = _values_set(do or [])
+    model = average_models(found, table, share=share, prior=prior, do=values, allow_other_data=allow_other_data)
+    options: dict[str, Any] = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
+    if values:
+        options["do"] = {
+            name: _number(value) if model.states[position_of(model.names, name, "do")] is None else value
+            for name, value in values.items()
+        }
     answer = _answer(model, new, target or [], proba, options)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
     if not as_json:
@@ -128,6 +145,24 @@ def predict(
         typer.echo(f"averaged over {networks}, {100 * model.share:.4g} % of the posterior of the result", err=True)
         note_incomplete(found)
     deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json, is_data=impute)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError.refusing("do", text, "give a number") from None
+
+
+def _values_set(specs: list[str]) -> dict[str, str]:
+    """Return what ``--do`` sets, and to what."""
+    values: dict[str, str] = {}
+    for spec in specs:
+        name, equals, value = spec.partition("=")
+        if not equals or name in values:
+            raise OptionError(f"--do is {spec!r:.80}; give NAME=VALUE, once for each variable")
+        values[name] = value
+    return values
 
 
 def _answer(model: AveragedModel, new: str, targets: list[str], proba: bool, options: dict[str, Any]) -> "DataFrame":

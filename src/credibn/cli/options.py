@@ -245,10 +245,14 @@ class EpsilonFlags:
 
 @dataclass(frozen=True)
 class GapFlags(EpsilonFlags):
-    """The same, also by a ratio of costs."""
+    """The same, also by a ratio of costs, or by the share of the posterior that they hold."""
 
     ratio: Annotated[
         float | None, _search(metavar="R", help="Keep networks that cost at most this many times the optimum.")
+    ] = None
+    share: Annotated[
+        float | None,
+        _search(metavar="P", help="Keep the best networks that together hold this share of the posterior, as 0.95."),
     ] = None
 
 
@@ -282,6 +286,7 @@ class SearchFlags:
             bayes_factor=gap.bayes_factor,
             epsilon=gap.epsilon,
             ratio=gap.ratio,
+            share=gap.share,
             score_equivalent=True if self.score_equivalent else None,
             unit=self.unit,
             engine=self.engine.replace("-", "_"),

@@ -83,6 +83,9 @@ _Direction = Annotated[
     ),
 ]
 _Out = Annotated[Path | None, output("--out", "-o", metavar="FILE", help="File to write; otherwise standard output.")]
+_Effects = Annotated[
+    bool, output("--effects", help="Add a section on causal effects, and on experiments; needs --data.")
+]
 _Page = Annotated[Path, output("--out", "-o", metavar="FILE", help="HTML file to write.")]
 _Table = Annotated[
     str | None,
@@ -116,7 +119,7 @@ def edges(
     facts: dict[str, Any] = {
         "n_variables": len(found.names),
         "n_networks": found.n_networks,
-        "n_classes": found.n_classes,
+        "n_classes": found.n_classes if found.structures.are_classes_counted else None,
         "complete": found.complete,
         "posterior_share": found.posterior_share,
         "prior": prior,
@@ -171,7 +174,7 @@ def _pairs(found: CredibleSet, prior: PriorName, format: EdgeFormat, facts: dict
         return json.dumps({**facts, "pairs": frame.to_dict("records")})
     if not len(frame):
         return "no pair of variables is joined with at least this probability"
-    return f"{pairs_caption(found, 'absent_over_all' in frame, words)}\n\n{pair_table(frame)}"
+    return f"{pairs_caption(found, frame, words)}\n\n{pair_table(frame)}"
 
 
 def _graph(found: CredibleSet, prior: PriorName, format: EdgeFormat, threshold: float, direction: float) -> str:
@@ -194,6 +197,7 @@ def report(
     data: _Table = None,
     reading: ReadFlags,
     out: _Page,
+    effects: _Effects = False,
     as_json: AsJsonOption = False,
 ) -> None:
     """Write the HTML report of a result."""
@@ -204,9 +208,10 @@ def report(
         dataset = reading.read(data, columns_of_result(found))
     elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")
-    write_learning_page(found, out, dataset)
+    write_learning_page(found, out, dataset, effects=effects)
     if as_json:
-        facts = {"n_networks": found.n_networks, "n_classes": found.n_classes, "complete": found.complete}
+        n_classes = found.n_classes if found.structures.are_classes_counted else None
+        facts = {"n_networks": found.n_networks, "n_classes": n_classes, "complete": found.complete}
         typer.echo(json.dumps({**facts, "out": str(out)}))
         return
     typer.echo(f"written to {printable(str(out))}")

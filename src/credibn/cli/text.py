@@ -188,7 +188,7 @@ def _peak_memory_mb() -> float | None:
 def print_learned(credible: CredibleSet, words: Words = str) -> None:
     """Print what a search found: a few sentences, and the best classes."""
     typer.echo(credible.worded_summary(words))
-    if not credible.structures.is_listed:
+    if not credible.n_networks or not credible.are_classes_known:
         return
     held = credible.posterior_share
     header = ("score", "networks", "of the set", *(() if held is None else ("of all networks",)), "edges of the class")
@@ -200,12 +200,12 @@ def print_learned(credible: CredibleSet, words: Words = str) -> None:
             *(() if held is None else (_percentage(found.weight * held),)),
             _edges(found.graph),
         )
-        for found in credible.classes()[:_CLASSES_SHOWN]
+        for found in credible.best_classes(_CLASSES_SHOWN)
     ]
     if rows:
         typer.echo("")
         _print_table(header, rows, right=range(len(header) - 1))
-    if credible.n_classes > len(rows):
+    if credible.structures.are_classes_counted and credible.n_classes > len(rows):
         typer.echo(f"... and {credible.n_classes - len(rows):,} more")
 
 
@@ -213,18 +213,23 @@ def _percentage(share: float) -> str:
     return f"{100 * share:.2f} %" if share >= 5e-5 else "<0.01 %"
 
 
-def pairs_caption(credible: CredibleSet, has_all: bool, words: Words = str) -> str:
+def pairs_caption(credible: CredibleSet, frame: "DataFrame", words: Words = str) -> str:
     """Say what the probabilities in a table of pairs are probabilities of."""
+    has_all, sampled = "absent_over_all" in frame, ""
+    if frame.attrs.get("method") == "sampling":
+        error = f"(standard error at most {frame.attrs['standard_error']:.4f})"
+        sampled = f" Compelled and reversible come from {frame.attrs['n_networks']:,} random networks {error}."
     share = credible.posterior_share
     held = "an unknown share" if share is None else f"{100 * share:.3g} %"
     within = f"the set ({plural(credible.n_networks, 'network')}, {held} of the posterior)"
     if has_all:
-        return f"Probabilities within {within}, and over all networks."
+        return f"Probabilities within {within}, and over all networks.{sampled}"
     if share is None:
         caution = credible.caution
-        return f"Probabilities within {within}; over all networks unknown. {caution.worded(words) if caution else ''}"
+        unknown = f"Probabilities within {within}; over all networks unknown. "
+        return f"{unknown}{caution.worded(words) if caution else ''}{sampled}"
     away = f"{100 * (1 - share):.3g} percentage points"
-    return f"Probabilities within {within}; those over all networks are unknown, and at most {away} away."
+    return f"Probabilities within {within}; those over all networks are unknown, and at most {away} away.{sampled}"
 
 
 def pair_table(frame: "DataFrame") -> str:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn._base.copying import rebuilt_from_fields
 from credibn._run.memory import explaining_shortage
-from credibn.credible.factored_structures import FactoredStructures
+from credibn.credible.factored_averages import N_SAMPLES, blankets, sampled, standard_error, v_structures
+from credibn.credible.factored_structures import FactoredStructures, refusal
 from credibn.credible.structures import agreed_edges, one_way_edges
 from credibn.credible.weights import WeightedStructures
 from credibn.posterior.parent_sets import CauseProbabilities, ParentSetProbabilities
@@ -69,8 +70,49 @@ class Averages:
 
     @property
     def _arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64], bool]:
-        table, found = self.table, self.weighted.structures
-        return table.offsets, table.masks, found.choices, self.weighted.weights, found.class_of is None
+        table, found = self.table, self.listed.structures
+        return table.offsets, table.masks, found.choices, self.listed.weights, found.class_of is None
+
+    @cached_property
+    def listed(self) -> WeightedStructures:
+        """The structures, or random ones where these are counted, not listed."""
+        structures = self.weighted.structures
+        return sampled(self.table, structures) if isinstance(structures, FactoredStructures) else self.weighted
+
+    @property
+    def has_compelled(self) -> bool:
+        """Whether it is known which edges are compelled: of a set that is counted, where its classes are whole."""
+        return self.weighted.structures.is_listed or self.weighted.structures.are_classes_counted
+
+    def error_of(self, name: str) -> dict[str, object]:
+        """Return how an average of this name was found, where by sampling: attributes of its frame; else nothing."""
+        if name not in self.sampled_averages:
+            return {}
+        values = self._v_structures[1] if name == "v_structures" else getattr(self, name)
+        return {"method": "sampling", "n_networks": N_SAMPLES, "standard_error": standard_error(values)}
+
+    @cached_property
+    def sampled_averages(self) -> frozenset[str]:
+        """The averages that come from random networks."""
+        if self.weighted.structures.is_listed:
+            return frozenset()
+        exact = {"blankets": self._exact_blankets, "v_structures": self._exact_v_structures}
+        too_long = {name for name, found in exact.items() if found is None}
+        return frozenset({"compelled", "reversible", "ancestors", "causes"} | too_long)
+
+    @cached_property
+    def _exact_blankets(self) -> NDArray[np.float64] | None:
+        structures = self.weighted.structures
+        return blankets(self.table, structures) if isinstance(structures, FactoredStructures) else None
+
+    @cached_property
+    def _exact_v_structures(self) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        structures = self.weighted.structures
+        return v_structures(self.table, structures) if isinstance(structures, FactoredStructures) else None
+
+    @property
+    def _v_structures(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        return self._exact_v_structures or (self._features.v_structures, self._features.of_v_structures)
 
     @cached_property
     def parent_sets(self) -> ParentSetProbabilities:
@@ -83,6 +125,12 @@ class Averages:
     @cached_property
     def compelled(self) -> NDArray[np.float64]:
         """The probability that an edge is there and all networks of its class agree on its direction."""
+        if not self.weighted.structures.is_listed:
+            if not self.has_compelled:
+                raise refusal("Which edges are compelled depends on its classes, and these are not whole")
+            edges = self.parent_sets.edges
+            # Classes are whole, so an edge that never has the other direction is compelled wherever it is.
+            return np.where(edges.T == 0, edges, np.minimum(self._features.compelled, edges))
         if self.weighted.structures.class_of is None:
             return self._features.compelled
         edges = self.parent_sets.edges
@@ -95,7 +143,7 @@ class Averages:
     @cached_property
     def reversible(self) -> NDArray[np.float64]:
         """The probability that two variables are joined and networks of the class differ on the direction."""
-        if self.weighted.structures.class_of is None:
+        if self.weighted.structures.is_listed and self.weighted.structures.class_of is None:
             return self._features.reversible
         rest = self.parent_sets.adjacencies - self.compelled - self.compelled.T
         return np.where(rest > _ROUNDING, rest, 0.0)
@@ -103,7 +151,8 @@ class Averages:
     @property
     def blankets(self) -> NDArray[np.float64]:
         """The probability that a variable is in the Markov blanket of another: symmetric."""
-        return self._features.blankets
+        exact = self._exact_blankets
+        return self._features.blankets if exact is None else exact
 
     @cached_property
     def ancestors(self) -> NDArray[np.float64]:
@@ -121,11 +170,13 @@ class Averages:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""
         import pandas as pd
 
-        triples, probabilities = self._features.v_structures, self._features.of_v_structures
+        triples, probabilities = self._v_structures
         order = np.argsort(-probabilities, kind="stable")
         first, second, child = (_named(self.names, triples[order, column]) for column in range(3))
         columns = {"first": first, "child": child, "second": second, "probability": probabilities[order]}
-        return pd.DataFrame(columns)
+        frame = pd.DataFrame(columns)
+        frame.attrs.update(self.error_of("v_structures"))
+        return frame
 
     def pair_frame(self) -> DataFrame:
         """Return every pair that some network joins, with the probability of each alternative."""
@@ -144,11 +195,12 @@ class Averages:
                 "absent": 1 - adjacent,
             }
         )
-        if self.weighted.structures.is_listed:
+        if self.has_compelled:
             compelled, reversible = self.compelled, self.reversible
             frame = frame.assign(
                 compelled_forward=compelled[a, b], compelled_backward=compelled[b, a], reversible=reversible[a, b]
             )
+            frame.attrs.update(self.error_of("compelled"))
         # Rounding must not tell pairs apart that are joined in all networks.
         return frame.sort_values("absent", key=lambda absent: absent.round(12), kind="stable", ignore_index=True)
 

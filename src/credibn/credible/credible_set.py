@@ -30,7 +30,7 @@ from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies
 from credibn.credible.pictures import Pictures
 from credibn.credible.sampling import FeatureProbability, feature_probability, sample_masks
-from credibn.credible.structures import Structures, count_at_least, network_batches
+from credibn.credible.structures import Structures, count_at_least, masks_of, network_batches
 from credibn.credible.weights import Prior, WeightedStructures, shares, weigh
 from credibn.errors import Option, OptionError, Phrase
 from credibn.graphs import network_graph
@@ -70,8 +70,9 @@ class CredibleSet(Pictures):
         The candidate parent sets that were searched.
     structures : Structures
         The networks or classes as arrays, the best first; see `credibn.credible.structures`. With the engine "factored"
-        they are counted, not listed: then the size of the set, averages over edges and parent sets and random networks
-        are exact as ever, and all that needs networks or classes one by one raises a `NotListedError`.
+        they are counted, not listed: then sizes, edges, parent sets, Markov blankets, v-structures and random networks
+        are exact as ever, paths and compelled edges come from random networks, whose error is in the ``attrs`` of the
+        frame, and what needs all classes one by one raises a `NotListedError`.
     optimal_score : float
         The best log score known; proven to be the optimum where `is_optimum_proven`.
     epsilon : float
@@ -240,6 +241,8 @@ class CredibleSet(Pictures):
             return Phrase("learn")
         if self.n_requested is not None:
             return Phrase("a larger {}", Option("k"))
+        if self.settings.get("share") is not None:
+            return Phrase("a larger {}", Option("share"))
         if self.settings.get("ratio") is not None:
             return Phrase("a larger {}", Option("ratio"))
         if self.settings.get("epsilon") is not None or self.epsilon > _LARGEST_FACTOR:
@@ -300,8 +303,46 @@ class CredibleSet(Pictures):
         return self._weights_of_classes("networks")
 
     def classes(self) -> CredibleClasses:
-        """Return the classes as a sequence that makes each when it is asked for, the best first."""
-        return CredibleClasses(self.score_table, self.structures, self.class_weights, self._is_whole)
+        """Return the classes as a sequence that makes each when it is asked for, the best first.
+
+        Of a set that is too large to list, `best_classes` gives the first.
+        """
+        return CredibleClasses(self.score_table, self._rows, self.class_weights, self._is_whole)
+
+    def best_classes(self, count: int = 50) -> CredibleClasses:
+        """Return the classes that score best, also of a set that is too large to list.
+
+        They come from the best networks, at most 200,000: where these belong to fewer classes, there are fewer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from credibn import learn
+        >>> x = np.arange(80) // 40
+        >>> learn(np.column_stack([x, x]), engine="factored").best_classes(1)[0]
+        CredibleClass(size 2, score -62.024814, weight 1: CPDAG of 2 nodes: X0 -- X1)
+        """
+        wanted, rows = whole_number("count", count, 1), self._rows
+        if not isinstance(rows, FactoredStructures):
+            return self.classes()[:wanted]
+        best = rows.best_classes(self.score_table, wanted)
+        weights = np.exp(best.scores + best.log_sizes - rows.log_mass)
+        return CredibleClasses(self.score_table, best, weights, self._is_whole)
+
+    def listed_if_few(self) -> CredibleSet:
+        """Return the same set with a list, where it was counted but has at most 10,000 networks; else itself."""
+        return self if self._rows is self.structures else replace(self, structures=self._rows)
+
+    @property
+    def are_classes_known(self) -> bool:
+        """Whether `best_classes` can tell classes: where there is a list, or where classes are counted as a whole."""
+        return self._rows.is_listed or self._rows.are_classes_counted
+
+    @cached_property
+    def _rows(self) -> Structures:
+        """The structures as a list, also where they were counted but are few."""
+        structures = self.structures
+        return structures.listed_if_few(self.score_table) if isinstance(structures, FactoredStructures) else structures
 
     def count_within(self, epsilon: float) -> tuple[int, int | None]:
         """Return how many networks score within epsilon of the best, and their classes: exact for any smaller epsilon.
@@ -350,8 +391,13 @@ class CredibleSet(Pictures):
 
     def networks_masks(self, batch: int = 1 << 16) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
         """Yield every network once, as parent masks of shape (up to `batch`, n, words), with their scores."""
-        for masks, origin in network_batches(self.score_table, self.structures, whole_number("batch", batch, 1)):
-            yield masks, self.structures.scores[origin]
+        size, rows = whole_number("batch", batch, 1), self._rows
+        if isinstance(rows, FactoredStructures):
+            for choices, costs in rows.networks.in_order(size):
+                yield masks_of(self.score_table, choices), -costs
+            return
+        for masks, origin in network_batches(self.score_table, rows, size):
+            yield masks, rows.scores[origin]
 
     def edge_probabilities(self, prior: Prior = "networks") -> DataFrame:
         """Return the probability of each directed edge within the set: rows are parents, columns children.
@@ -406,7 +452,10 @@ class CredibleSet(Pictures):
 
     def markov_blanket_probabilities(self, prior: Prior = "networks") -> DataFrame:
         """Return the probability that one variable is in the Markov blanket of another: symmetric."""
-        return pair_frame(self.names, self.averages(prior).blankets)
+        averages = self.averages(prior)
+        frame = pair_frame(self.names, averages.blankets)
+        frame.attrs.update(averages.error_of("blankets"))
+        return frame
 
     def parent_set_probabilities(self, node: str | int, prior: Prior = "networks") -> DataFrame:
         """Return the parent sets that a variable has in some network, the most probable first."""
@@ -414,7 +463,30 @@ class CredibleSet(Pictures):
 
     def ancestor_probabilities(self, prior: Prior = "networks") -> DataFrame:
         """Return the probability of a directed path from one variable (row) to another (column)."""
-        return pair_frame(self.names, self.averages(prior).ancestors)
+        averages = self.averages(prior)
+        frame = pair_frame(self.names, averages.ancestors)
+        frame.attrs.update(averages.error_of("ancestors"))
+        return frame
+
+    def most_informative_interventions(self, prior: Prior = "networks") -> DataFrame:
+        """Return which variable to set in an experiment, to learn most about the directions of edges.
+
+        Columns: variable; bits, by which unlimited rows with this variable set are expected to reduce the entropy of
+        the network, beyond what rows without experiments can tell; share, of all such doubt; edges, how many edges at
+        the variable have no direction, on average. The most informative comes first. Nothing is listed.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> learn(sample_asia()).most_informative_interventions().round(2)[:2]
+          variable  bits  share  edges
+        0    smoke  1.53   0.80   1.98
+        1     lung  1.10   0.58   1.30
+        """
+        from credibn.credible.experiments import informative_frame
+
+        return informative_frame(self.averages(prior))
 
     def feature_probability(
         self,
@@ -448,7 +520,7 @@ class CredibleSet(Pictures):
             raise OptionError(f"the predicate is {predicate!r}; give a function of a networkx.DiGraph")
         return feature_probability(
             self.score_table,
-            weigh(self.score_table, self.structures, prior),
+            weigh(self.score_table, self._rows, prior),
             predicate,
             max_listed=whole_number("max_listed", max_listed, 0),
             n_samples=whole_number("n_samples", n_samples, 1),
@@ -592,19 +664,19 @@ class CredibleSet(Pictures):
             The same seed gives the same networks.
         """
         count, seed = whole_number("n_samples", n_samples, 0), whole_number("seed", seed, 0)
-        drawn = weigh(self.score_table, self.structures, prior)
-        if isinstance(self.structures, FactoredStructures):
-            found = self.structures.sample_masks(self.score_table, count, seed, weighted=weighted)
+        drawn = weigh(self.score_table, self._rows, prior)
+        if isinstance(self._rows, FactoredStructures):
+            found = self._rows.sample_masks(self.score_table, count, seed, weighted=weighted)
             return (network_graph(self.names, masks) for batch in found for masks in batch)
         if not weighted:
-            drawn = WeightedStructures(self.structures, shares(self.structures.log_sizes))
+            drawn = WeightedStructures(self._rows, shares(self._rows.log_sizes))
         batches = sample_masks(self.score_table, drawn, count, seed)
         return (network_graph(self.names, masks) for batch, _ in batches for masks in batch)
 
     def most_probable_class(self, prior: Prior = "networks") -> CredibleClass:
         """Return the class with the largest weight; the first of them where several tie."""
         weights = self._weights_of_classes(prior)
-        return CredibleClasses(self.score_table, self.structures, weights, self._is_whole)[int(weights.argmax())]
+        return CredibleClasses(self.score_table, self._rows, weights, self._is_whole)[int(weights.argmax())]
 
     def threshold_graph(
         self, threshold: float = 0.5, prior: Prior = "networks", *, direction_threshold: float = DIRECTION_THRESHOLD
@@ -652,7 +724,7 @@ class CredibleSet(Pictures):
         """Return the averages as arrays; those of a prior given by name are cached."""
         if isinstance(prior, str) and prior in self._known_averages:
             return self._known_averages[prior]
-        weighted = weigh(self.score_table, self.structures, prior)
+        weighted = weigh(self.score_table, self._rows, prior)
         made = Averages(self.score_table, weighted, self._is_whole or self.grouping == "whole classes")
         if isinstance(prior, str):
             self._known_averages[prior] = made
@@ -669,7 +741,7 @@ class CredibleSet(Pictures):
 
     def _weights_of_classes(self, prior: Prior) -> NDArray[np.float64]:
         """Return the share of each class."""
-        drawn = weigh(self.score_table, self.structures, prior)
+        drawn = weigh(self.score_table, self._rows, prior)
         class_of = drawn.structures.class_of
         return drawn.weights if class_of is None else np.bincount(class_of, weights=drawn.weights).astype(np.float64)
 
@@ -690,6 +762,8 @@ class CredibleSet(Pictures):
             f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
         ]
+        if not self.complete and self.settings.get("share") is not None:
+            lines.append(f"The share that was asked for, {100 * self.settings['share']:.4g} %, was not reached.")
         if not self.structures.is_listed:
             lines.append("The networks are counted, not listed.")
         elif self.grouping != "whole classes":

@@ -6,19 +6,27 @@ networks. Everything else needs the networks one by one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.credible.structures import Structures, masks_of
+from credibn import _core
+from credibn._run import Run
+from credibn.credible.structures import Structures, group, masks_of
 from credibn.errors import NotListedError, Option
 from credibn.factored import FactoredNetworks
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
+from credibn.search import exact_scores
 
 _BATCH = 1 << 12
+FEW = 10_000
+"""Networks that are listed as soon as something needs a list."""
+_MOST_IN_ORDER = 200_000
+"""Networks that are looked through for the best classes."""
 
 
 class FactoredStructures(Structures):
@@ -29,8 +37,8 @@ class FactoredStructures(Structures):
 
     networks: FactoredNetworks
 
-    def __reduce__(self) -> NoReturn:
-        raise _refusal("It cannot be saved or sent to another process yet")
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FactoredStructures, (self.networks,)
 
     @property
     def is_listed(self) -> bool:
@@ -63,6 +71,59 @@ class FactoredStructures(Structures):
         """The log of the sum of exp(score) over the networks."""
         return self.networks.log_mass
 
+    def within(self, epsilon: float, tolerance: float) -> FactoredStructures:
+        """Return the networks within a smaller epsilon of the best; the tolerance is that of the diagram."""
+        return FactoredStructures(self.networks.within(epsilon))
+
+    def log_masses(self, epsilons: NDArray[np.float64], tolerance: float = 0.0) -> NDArray[np.float64]:
+        """Return the log of the sum of exp(score) over the networks within each epsilon of the best."""
+        return self.networks.log_masses(epsilons)
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        return self.networks.smallest_epsilon(log_mass)
+
+    def listed_if_few(self, table: ScoreTable) -> Structures:
+        """Return the same networks as a list where they are few, and these structures where they are not."""
+        if self.n_networks > FEW:
+            return self
+        return self.listed(table, self.are_classes_counted, Run()) or self
+
+    def best_classes(self, table: ScoreTable, count: int) -> Structures:
+        """Return the best classes, fewer where the best networks belong to fewer; refused where they are not whole."""
+        if not self.are_classes_counted:
+            raise refusal("Its classes are not whole, so they cannot be told without a list")
+        found, n_found, n_seen = list[NDArray[np.uint32]](), 0, 0
+        for choices, _ in self.networks.in_order(_BATCH):
+            is_canonical = _core.are_canonical(masks_of(table, choices), np.arange(table.n_variables)) != 0
+            found.append(choices[is_canonical])
+            n_found, n_seen = n_found + int(is_canonical.sum()), n_seen + len(choices)
+            if n_found >= count or n_seen >= _MOST_IN_ORDER:
+                break
+        chosen = np.concatenate(found)[:count]
+        sizes = _core.class_forms(masks_of(table, chosen), np.arange(table.n_variables))[3]
+        return Structures(chosen, exact_scores(table, chosen), sizes, None)
+
+    def candidates_in(self, table: ScoreTable) -> NDArray[np.int64]:
+        """Return the positions of the parent sets in the table that some network has, in order."""
+        return self.networks.used_candidates
+
+    def listed(self, table: ScoreTable, by_class: bool, run: Run) -> Structures | None:
+        """Return the same networks as a list, as the engines that list give it; None where the run was stopped."""
+        choices = np.concatenate([chosen for chosen, _ in self.networks.in_order(_BATCH)])
+        scores = exact_scores(table, choices, run.n_threads)
+        order = np.lexsort((*choices.T[::-1], -scores))
+        choices, scores = choices[order], scores[order]
+        if not by_class:
+            networks = group(table, choices, scores, run.n_threads, run)
+            return networks if len(networks) == len(choices) else None
+        masks, n = masks_of(table, choices), table.n_variables
+        members, _, _, words = _core.class_forms(masks, np.arange(n))
+        stands_for_class = (members == masks).all(axis=(1, 2))
+        sizes = np.zeros((int(stands_for_class.sum()), -(-math.factorial(n).bit_length() // 64)), dtype=np.uint64)
+        sizes[:, : words.shape[1]] = words[stands_for_class, : sizes.shape[1]]
+        return Structures(choices[stands_for_class], scores[stands_for_class], sizes, None)
+
     def parent_sets(self, table: ScoreTable) -> ParentSetProbabilities:
         """Return the probability of each parent set that some network has."""
         is_used = self.networks.shares > 0
@@ -80,30 +141,31 @@ class FactoredStructures(Structures):
             yield masks_of(table, chosen)
 
     def __len__(self) -> NoReturn:
-        raise _refusal("It has no list of classes")
+        raise refusal("It has no list of classes")
 
     @property
     def choices(self) -> NDArray[np.uint32]:
         """Refused."""
-        raise _refusal("This needs its networks one by one")
+        raise refusal("This needs its networks one by one")
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Refused."""
-        raise _refusal("This needs the score of each of its networks")
+        raise refusal("This needs the score of each of its networks")
 
     @property
     def sizes(self) -> NDArray[np.uint64]:
         """Refused."""
-        raise _refusal("This needs its classes one by one")
+        raise refusal("This needs its classes one by one")
 
     @property
     def class_of(self) -> NDArray[np.int64] | None:
         """Refused."""
-        raise _refusal("This needs its classes one by one")
+        raise refusal("This needs its classes one by one")
 
 
-def _refusal(what: str) -> NotListedError:
+def refusal(what: str) -> NotListedError:
+    """Return the error for what is asked of each network, with what to do instead."""
     return NotListedError(
         "this credible set is counted, not listed. {}: draw networks with sample_networks, or list them with {} and, "
         "if they are too many, a smaller {}",

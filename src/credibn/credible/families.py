@@ -120,8 +120,8 @@ def number_of_cells(states: States, categorical: Sequence[int]) -> int:
 
 
 def families_in(table: ScoreTable, structures: Structures) -> list[Family]:
-    """Return the families of the networks that a set lists, in the order of the score table."""
-    candidates = np.unique(table.offsets[:-1] + structures.choices.astype(np.int64))
+    """Return the families of the networks of a set, in the order of the score table."""
+    candidates = structures.candidates_in(table)
     children = (np.searchsorted(table.offsets, candidates, side="right") - 1).tolist()
     parents = map(tuple, parent_positions(table.masks[candidates]))
     return list(zip(children, parents, strict=True))

@@ -2,6 +2,8 @@
 
 Of the training table it holds counts and moments, as far as its networks need them for prediction, and no rows.
 
+A set that is counted, not listed, has the diagram of its networks instead of a list: a network is a path of it.
+
 The file has one row and a column for each array, a list with the array's items in C order; everything else is JSON in
 the schema's metadata. Buffers are compressed with zstd. Nothing in a file is executed, and everything is checked when
 it is read: the checksum of the file, shapes, candidates, scores (summed again), order, repeats, acyclicity, classes and
@@ -24,18 +26,22 @@ from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
 from credibn.credible import family_files
 from credibn.credible.credible_set import CredibleSet
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.structures import Structures, class_numbers, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
+from credibn.factored import stored
 from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
 
-_VERSION = 5
+_VERSION = 6
 """All versions are read.
 
 Version 1 had no total mass, 1 and 2 had engine, timings and statistics, 1 to 3 had no checksum, 1 to 4 had neither
-probabilities over all networks nor counts of the training table.
+probabilities over all networks nor counts of the training table. Version 6 is that of sets that are counted; those
+that are listed are written as version 5, for earlier versions of credibn.
 """
+_LISTED = 5
 _MASS_SLACK = 1e-4
 """Nats that rounding may add to a mass; far more than it does."""
 _COLUMNS: dict[str, Any] = {
@@ -48,8 +54,8 @@ _COLUMNS: dict[str, Any] = {
     "class_of": np.int64,
     "edges_over_all": np.float64,
 }
-_COLUMNS |= family_files.COLUMNS
-_SINCE = {"edges_over_all": 5} | dict.fromkeys(family_files.COLUMNS, 5)
+_COLUMNS |= family_files.COLUMNS | stored.COLUMNS
+_SINCE = {"edges_over_all": 5} | dict.fromkeys(family_files.COLUMNS, 5) | dict.fromkeys(stored.COLUMNS, 6)
 """Columns that files of earlier versions lack."""
 _OF_THE_SET = (
     "optimal_score",
@@ -64,6 +70,7 @@ _OF_THE_SET = (
     "provenance",
 )
 _FACTS = ("names", "score_provenance", "by_class", "size_words", *_OF_THE_SET, "training")
+_OF_DIAGRAMS = ("limit", "n_networks", "n_classes")
 _OF_OLD_VERSIONS = ("engine", "timings", "statistics")
 
 
@@ -74,18 +81,22 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         "offsets": table.offsets,
         "candidate_scores": table.scores,
         "candidate_masks": table.masks,
-        "choices": structures.choices,
-        "scores": structures.scores,
-        "sizes": structures.sizes,
-        "class_of": np.zeros(0, dtype=np.int64) if structures.class_of is None else structures.class_of,
         "edges_over_all": np.zeros(0) if credible.edges_over_all is None else credible.edges_over_all,
     }
-    facts: dict[str, Any] = {
-        "names": table.names,
-        "score_provenance": dict(table.provenance),
-        "by_class": structures.class_of is None,
-        "size_words": structures.sizes.shape[1],
-    }
+    facts: dict[str, Any] = {"names": table.names, "score_provenance": dict(table.provenance)}
+    if isinstance(structures, FactoredStructures):
+        version = _VERSION
+        arrays |= {name: np.zeros(0, dtype=_COLUMNS[name]) for name in ("choices", "scores", "sizes", "class_of")}
+        arrays |= stored.as_arrays(structures.networks)
+        facts |= {"by_class": structures.are_classes_counted, "size_words": 0}
+        facts |= {"limit": structures.networks.counted.limit, "n_networks": structures.n_networks}
+        facts["n_classes"] = structures.networks.n_classes()
+    else:
+        version = _LISTED
+        class_of = np.zeros(0, dtype=np.int64) if structures.class_of is None else structures.class_of
+        arrays |= {"choices": structures.choices, "scores": structures.scores, "sizes": structures.sizes}
+        arrays["class_of"] = class_of
+        facts |= {"by_class": structures.class_of is None, "size_words": structures.sizes.shape[1]}
     for name in _OF_THE_SET:
         value = getattr(credible, name)
         facts[name] = dict(value) if isinstance(value, Mapping) else value
@@ -93,10 +104,10 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         facts["unexplored_bound"] = "unbounded"
     facts["training"], counted = family_files.as_file(credible.families, table, structures)
     arrays |= counted
-    schema = _schema(_VERSION).with_metadata(
-        {"credibn.credible_set": str(_VERSION), "credibn.facts": json.dumps(facts, allow_nan=False)}
+    schema = _schema(version).with_metadata(
+        {"credibn.credible_set": str(version), "credibn.facts": json.dumps(facts, allow_nan=False)}
     )
-    columns = [_as_list(arrays[name]) for name in _COLUMNS]
+    columns = [_as_list(arrays[name]) for name in _columns_of(version)]
     with replacing(path) as sink:
         write_arrow(pa.record_batch(columns, schema=schema), sink, compression="zstd")
 
@@ -160,7 +171,7 @@ def _facts(path: Path, file: ArrowFile) -> tuple[int, dict[str, Any]]:
         facts["log_total_mass"] = None
     if version < 5 and isinstance(facts, dict):
         facts.setdefault("training", None)
-    expected = (*_FACTS, *_OF_OLD_VERSIONS) if version < 3 else _FACTS
+    expected = (*_FACTS, *(_OF_OLD_VERSIONS if version < 3 else _OF_DIAGRAMS if version > _LISTED else ()))
     if not isinstance(facts, dict) or set(facts) != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
         raise FileFormatError(f"{path}: expected the fields {', '.join(expected)}; missing or unknown: {missing}")
@@ -184,9 +195,9 @@ def _is_of_kind(name: str, value: object) -> bool:
             return isinstance(value, dict) and all(_is_of_kind("seconds", seconds) for seconds in value.values())
         case "by_class" | "complete":
             return isinstance(value, bool)
-        case "size_words":
+        case "size_words" | "limit" | "n_networks":
             return is_count
-        case "n_requested" | "n_tied_at_boundary":
+        case "n_requested" | "n_tied_at_boundary" | "n_classes":
             return value is None or is_count
         case "log_total_mass":
             return value is None or is_number
@@ -243,9 +254,12 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
         shaped["candidate_masks"],
         facts["score_provenance"],
     )
-    class_of = None if facts["by_class"] else shaped["class_of"]
-    structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
-    _check_structures(path, table, structures, facts)
+    if "limit" in facts:
+        structures = _factored(path, table, facts, arrays)
+    else:
+        class_of = None if facts["by_class"] else shaped["class_of"]
+        structures = Structures(shaped["choices"], arrays["scores"], shaped["sizes"], class_of)
+        _check_structures(path, table, structures, facts)
     try:
         families = family_files.of_file(facts["training"], arrays, table, structures)
     except FileFormatError as error:
@@ -280,6 +294,30 @@ def _edges_over_all(path: Path, values: NDArray[np.float64] | None, n: int) -> N
     if not is_possible:
         raise _damaged(path, f"expected a probability for each of {n * n} edges over all networks")
     return edges
+
+
+def _factored(
+    path: Path, table: ScoreTable, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> Structures:
+    """Return the networks of a diagram, which are counted again: it has no network that costs too much, or a cycle."""
+    costs, tolerance = -table.scores + 0.0, tolerance_of(table)
+    try:
+        networks = stored.of_arrays(arrays, facts["limit"], table.offsets, costs, table.masks, tolerance)
+    except ValueError as error:
+        if isinstance(error, TooLargeError):
+            raise
+        raise _damaged(path, str(error)) from error
+    structures = FactoredStructures(networks)
+    if (networks.n_networks(), networks.n_classes()) != (facts["n_networks"], facts["n_classes"]):
+        raise _damaged(path, "the diagrams do not have as many networks and classes as the file says")
+    if structures.are_classes_counted is not facts["by_class"]:
+        raise _damaged(path, "the classes are counted, or they are not")
+    slack = 2 * tolerance
+    if -networks.best_cost > facts["optimal_score"] + slack:
+        raise _damaged(path, "a network beats the optimum")
+    if networks.last_cost > facts["epsilon"] - facts["optimal_score"] + slack:
+        raise _damaged(path, "a network is not credible")
+    return structures
 
 
 def _check_structures(path: Path, table: ScoreTable, structures: Structures, facts: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from credibn.scores import ScoreTable
 from credibn.scores.constraints import resolve_constraints
 
 _BATCH = 1 << 14
+_MASS_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +115,44 @@ class Structures:
     def _counts(self) -> NDArray[np.int64]:
         return np.bincount(self.class_of if self.class_of is not None else np.zeros(0, dtype=np.int64))
 
+    def only(self, numbers: NDArray[np.int64]) -> "Structures":
+        """Return some of the classes, in this order."""
+        assert self.class_of is None, "the structures are classes"
+        return Structures(self.choices[numbers], self.scores[numbers], self.sizes[numbers], None)
+
     def first(self, count: int) -> "Structures":
         """Return the best `count` structures."""
         class_of = None if self.class_of is None else self.class_of[:count]
         return Structures(self.choices[:count], self.scores[:count], self.sizes[:count], class_of)
+
+    def candidates_in(self, table: ScoreTable) -> NDArray[np.int64]:
+        """Return the positions of the parent sets in the table that the structures listed have, in order."""
+        return np.unique(table.offsets[:-1] + self.choices.astype(np.int64))
+
+    def within(self, epsilon: float, tolerance: float) -> "Structures":
+        """Return the structures within epsilon of the best; scores that differ by the tolerance tie."""
+        return self.first(count_at_least(self, float(self.scores[0]) - epsilon - tolerance)) if len(self) else self
+
+    def log_masses(self, epsilons: NDArray[np.float64], tolerance: float = 0.0) -> NDArray[np.float64]:
+        """Return the log of the sum of exp(score) over the networks within each epsilon of the best."""
+        ends = np.searchsorted(-self.scores, epsilons + (tolerance - float(self.scores[0])), side="right")
+        found: NDArray[np.float64] = self.log_mass + np.log(self._cumulated[np.maximum(ends, 1) - 1])
+        return found
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        if not len(self) or log_mass > self.log_mass + _MASS_ROUNDING:
+            return None
+        at = int(np.searchsorted(self._cumulated, math.exp(min(0.0, log_mass - self.log_mass))))
+        return float(self.scores[0] - self.scores[min(at, len(self) - 1)])
+
+    @cached_property
+    def _cumulated(self) -> NDArray[np.float64]:
+        """The share of the mass down to each structure; never 0, so that it has a logarithm."""
+        logs = self.scores - self.scores[0] + self.log_sizes  # before anything small is added to what may be large
+        masses = np.exp(logs - logs.max())
+        found: NDArray[np.float64] = np.cumsum(masses) / math.fsum(masses)
+        return np.maximum(found, np.finfo(np.float64).tiny)
 
 
 def log_sum(logs: NDArray[np.float64]) -> float:

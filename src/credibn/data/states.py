@@ -165,3 +165,12 @@ def check_declared(name: str, declared: Sequence[object]) -> tuple[object, ...]:
             "(missing='state' adds it)"
         )
     return states
+
+
+def state_code(labels: Sequence[object], state: object, name: str, option: str) -> int:
+    """Return the code of a state of a variable that an option names, also as text."""
+    for code, label in enumerate(labels):
+        if label == state or str(label) == str(state):
+            return code
+    known = ", ".join(map(str, labels[:10])) + (", ..." if len(labels) > 10 else "")
+    raise OptionError.refusing(option, state, f"the states of {name!r} are {known}")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.data import Dataset
+from credibn.data.states import state_code
 from credibn.effects.adjusting import Adjustment, Drawn, EffectPosterior
 from credibn.effects.effect import Effect, Effects, Mixture
 from credibn.errors import Option, OptionError
@@ -176,7 +177,7 @@ def _change(data: Dataset, x: int, change: tuple[object, object] | None) -> tupl
         return 0, len(labels) - 1
     if not isinstance(change, tuple | list) or len(change) != 2:
         raise OptionError.refusing("change", change, "it must be two states of the cause, from and to")
-    before, after = (_position(data, x, state, "change") for state in change)
+    before, after = (state_code(labels, state, data.names[x], "change") for state in change)
     return before, after
 
 
@@ -186,16 +187,7 @@ def _state(data: Dataset, y: int, state: object | None) -> int | None:
         if state is not None:
             raise OptionError.refusing("state", state, f"{data.names[y]!r} is a number and has no states")
         return None
-    return len(labels) - 1 if state is None else _position(data, y, state, "state")
-
-
-def _position(data: Dataset, v: int, state: object, option: str) -> int:
-    labels = data.states[v] or ()
-    for position, label in enumerate(labels):
-        if label == state or str(label) == str(state):
-            return position
-    known = ", ".join(map(str, labels[:10])) + (", ..." if len(labels) > 10 else "")
-    raise OptionError.refusing(option, state, f"the states of {data.names[v]!r} are {known}")
+    return len(labels) - 1 if state is None else state_code(labels, state, data.names[y], "state")
 
 
 def _ratio(

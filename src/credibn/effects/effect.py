@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from credibn.effects.adjusting import EffectPosterior
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 ASSUMPTIONS = (
@@ -227,6 +228,21 @@ class Effects:
                 "path": paths[causes, outcomes],
             }
         )
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the heat map of strengths, causes down and outcomes across, on these axes or on those of a new figure.
+
+        Examples
+        --------
+        >>> from credibn import learn
+        >>> from credibn.examples import sample_asia
+        >>> table = sample_asia()
+        >>> learn(table).effects(table).plot().get_xlabel()
+        'Outcome'
+        """
+        from credibn.report.effects import plot_effects
+
+        return plot_effects(self, axes)
 
     def __repr__(self) -> str:
         return f"Effects({len(self.strengths)} variables; the strongest:\n{self.strongest(5)})"

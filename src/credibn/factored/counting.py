@@ -7,9 +7,9 @@ relaxation of the integer program gives the bounds that leave out what no credib
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 NAME = "factored"
+_LIMITS_AT_A_TIME = 32
 _MAX_STEPS = 300_000
 """Of a branch, in one stage: some seconds."""
 _GROUP = 64
@@ -45,6 +46,10 @@ class FactoredNetworks:
     offsets: NDArray[np.int64]
     candidates: NDArray[np.int64]  # of the diagram, as positions among all
     tolerance: float
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (_core.diagram_arrays(self.counted, of_classes) for of_classes in (False, True))
+        return _rebuilt, (self.grid, self.offsets, self.candidates, self.tolerance, self.counted.limit, *arrays)
 
     @cached_property
     def best_cost(self) -> float:
@@ -72,6 +77,13 @@ class FactoredNetworks:
         return min(self.counted.limit, self.counted.best + gap)
 
     @cached_property
+    def used_candidates(self) -> NDArray[np.int64]:
+        """The candidates that some network has, as positions among all, in order."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return self.candidates[np.unique(arrays[4])]
+
+    @cached_property
     def _weighed(self) -> tuple[float, NDArray[np.float64]]:
         return self.counted.weigh(self.grid.step)
 
@@ -89,8 +101,83 @@ class FactoredNetworks:
         """Return independent random networks as choices, by posterior weight or all equally likely."""
         random = generator.random((n_samples, len(self.offsets) + 1))
         chosen, _ = self.counted.sample(random, self.grid.step if weighted else 0.0)
+        return self._choices(chosen)
+
+    def in_order(self, batch: int = 1 << 10) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.float64]]]:
+        """Yield all networks as choices with their costs, the best first."""
+        networks = _core.NetworksInOrder(self.counted)
+        while True:
+            chosen, steps = networks.take(batch)
+            if not len(steps):
+                return
+            yield self._choices(chosen), np.array([self.grid.cost(cost) for cost in steps.tolist()])
+
+    def _choices(self, chosen: NDArray[np.uint32]) -> NDArray[np.uint32]:
         choices: NDArray[np.uint32] = (self.candidates[chosen] - self.offsets[:-1]).astype(np.uint32)
         return choices
+
+    def log_masses(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of the sum of exp(-cost) over the networks within each epsilon of the best."""
+        limits = np.array([self._limit(epsilon) for epsilon in epsilons.tolist()], dtype=np.int64)
+        found: NDArray[np.float64] = np.log(self._masses(limits)) - self.best_cost
+        return found
+
+    def _masses(self, limits: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _core.masses_up_to(self.counted, limits, self.grid.step)
+
+    def smallest_epsilon(self, log_mass: float) -> float | None:
+        """Return the smallest epsilon whose networks have this mass; None where all together have less."""
+        wanted = math.exp(log_mass + self.best_cost)
+        low, high = self.counted.best - 1, self.counted.limit  # too little, and enough
+        if self._masses(np.array([high]))[0] < wanted:
+            return None
+        while high - low > 1:
+            width = high - low
+            limits = sorted({low + width * k // _LIMITS_AT_A_TIME for k in range(1, _LIMITS_AT_A_TIME + 1)} - {low})
+            at = int(np.searchsorted(self._masses(np.array(limits)), wanted))  # masses never fall
+            low, high = limits[at - 1] if at else low, limits[at]
+        return (high - self.counted.best) * self.grid.step
+
+    def within(self, epsilon: float) -> FactoredNetworks:
+        """Return the networks within a smaller epsilon of the best."""
+        lower = _core.lower_limit(self.counted, self._limit(epsilon), 1 << 62, None)
+        return replace(self, counted=lower)
+
+    @cached_property
+    def steps_per_pass(self) -> float:
+        """About how many steps a pass over all lists of costs takes."""
+        arrays = _core.diagram_arrays(self.counted, False)
+        assert arrays is not None
+        return _core.n_entries(self.counted) * len(arrays[3]) / max(1, len(arrays[2]))
+
+    def shares_without(self, left_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return, for each row of flags, the posterior share of the networks that take none of the candidates flagged.
+
+        The flags are those of the candidates of the diagram.
+        """
+        flags = np.packbits(left_out.T, axis=1, bitorder="little")  # shape (candidates, rows / 8)
+        masses = [
+            _core.masses_without(self.counted, np.ascontiguousarray(column), self.grid.step) for column in flags.T
+        ]
+        all_masses = np.concatenate(masses)[: len(left_out)] if masses else np.zeros(0)
+        found: NDArray[np.float64] = all_masses / self._weighed[0]
+        return found
+
+
+def _rebuilt(
+    grid: Grid,
+    offsets: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    tolerance: float,
+    limit: int,
+    networks: Any,
+    classes: Any,
+) -> FactoredNetworks:
+    """Return networks that another process has counted; `credibn.factored.stored` is for those that need checks."""
+    first = np.searchsorted(candidates, offsets).astype(np.int64)
+    no_masks = np.zeros((len(candidates), -(-(len(offsets) - 1) // 64)), dtype=np.uint64)
+    counted = _core.counted_of_arrays(first, grid.costs[candidates], no_masks, limit, networks, classes, 1 << 62, None)
+    return FactoredNetworks(counted, grid, offsets, candidates, tolerance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,9 @@ from os import PathLike
 from typing import Any
 
 from credibn.credible import CredibleSet
-from credibn.learning.runs import best_so_far, collect, find, find_optimum, why_stopped, within_limits
+from credibn.learning.any_size import find_any_size
+from credibn.learning.credible_share import find_share
+from credibn.learning.runs import best_so_far, collect, find_optimum, why_stopped, within_limits
 from credibn.learning.start import Learning, started
 from credibn.options import Edges, Progress, epsilon_of_ratio, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
@@ -26,6 +28,7 @@ def learn(
     bayes_factor: float | None = None,
     epsilon: float | None = None,
     ratio: float | None = None,
+    share: float | None = None,
     equivalent_sample_size: float | None = None,
     forbidden_edges: Edges | None = None,
     required_edges: Edges | None = None,
@@ -75,6 +78,9 @@ def learn(
         rho >= 1, a network may cost rho times the optimum (Liao et al., equation 1; a cost is minus a log score), so
         epsilon = (rho - 1) * OPT. By default a Bayes factor of 20. Scoring needs epsilon, so a ratio takes two
         rounds: scoring and search for epsilon = 0 prove OPT, a second round uses the epsilon that follows.
+    share : float, optional
+        Instead of these, a share of the posterior probability of all networks, such as 0.95: then epsilon is the
+        smallest whose set holds it, and the result says which that is. For up to 24 variables.
     score_equivalent : bool, optional
         For scores of unknown origin: True asserts that Markov equivalent networks score the same.
     unit : {"auto", "classes", "networks"}
@@ -83,7 +89,8 @@ def learn(
         one by one and grouped afterwards; then a class counts only its credible members.
     engine : str
         The search engine, by default chosen by predicted cost; the answer is the same. "factored" counts the networks
-        and lists none, for sets that are too large to list: see `CredibleSet.structures`.
+        and lists none: see `CredibleSet.structures`. By default it is taken where listing does not end, or would list
+        more than four million networks or classes.
     posterior_share : bool, optional
         Whether to compute the share of the posterior probability of all networks that the set holds, see
         `exact_posterior`, and the probabilities of edges over all networks; by default if it is predicted to take at
@@ -158,6 +165,8 @@ def learn(
 def find_credible_set(call: Learning) -> CredibleSet:
     """Return every network within epsilon of the optimum, as far as the limits of the run allow."""
     limits, gap, ratio = call.limits, call.search.gap, call.search.ratio
+    if call.search.share is not None:
+        return find_share(call, call.search.share)
     with call.run.handling_interrupts():
         first = None
         if gap is None:  # a ratio needs the optimum first
@@ -170,9 +179,6 @@ def find_credible_set(call: Learning) -> CredibleSet:
         table = call.source.try_table_for(gap)
         if table is None and first is not None:
             return collect(call, first, first.rows, gap, call.run.reason, first.optimal_score)
-        if table is None:
-            answer = best_so_far(call)
-        else:
-            answer = find(call, table, gap, max_networks=limits.max_networks, max_classes=limits.max_classes)
+        answer = best_so_far(call) if table is None else find_any_size(call, table, gap)
         rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
         return collect(call, answer, rows, gap, reason, bound)

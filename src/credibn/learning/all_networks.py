@@ -184,15 +184,32 @@ def sum_beside_search(source: ScoreSource, wanted: bool | None, run: Run) -> Pos
         if wanted is None:
             return None
         raise
-    bound = found.log_mass_bound
-    if bound is not None and bound - found.log_mass > _NEGLIGIBLE:
-        if wanted is None:
-            return None
-        raise OptionError(
-            "the share of the posterior cannot be computed from scores that were pruned for epsilon {:.4g}: score with "
-            "{}, give the data instead, or leave out {}",
-            source.largest_epsilon,
-            Option("epsilon", math.ceil(epsilon_for_all(source.n_variables))),
-            Option("posterior_share"),
-        )
+    if _is_exact(found):
+        return found
+    if wanted is None:
+        return None
+    raise _pruned(source, Option("posterior_share"))
+
+
+def _is_exact(posterior: Posterior) -> bool:
+    bound = posterior.log_mass_bound
+    return bound is None or bound - posterior.log_mass <= _NEGLIGIBLE
+
+
+def _pruned(source: ScoreSource, option: Option) -> OptionError:
+    return OptionError(
+        "the share of the posterior cannot be computed from scores that were pruned for epsilon {:.4g}: score with "
+        "{}, give the data instead, or leave out {}",
+        source.largest_epsilon,
+        Option("epsilon", math.ceil(epsilon_for_all(source.n_variables))),
+        option,
+    )
+
+
+def sum_before_search(source: ScoreSource, run: Run) -> Posterior:
+    """Return the posterior of all networks, where the search needs it: what cannot be had is an error."""
+    with explaining_shortage():
+        found = sum_over_networks(source, bool(_marginals_allowed(source, False, run)), run)
+    if not _is_exact(found):
+        raise _pruned(source, Option("share"))
     return found

@@ -18,6 +18,7 @@ from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimi
 from credibn.factored import count_credible
 from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.start import Learning
+from credibn.posterior import Posterior
 from credibn.scores import ScoreTable
 from credibn.search import (
     FACTORED,
@@ -68,8 +69,8 @@ def find(
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     if max_networks == 1:
         answer = find_optimum(call, table)
-        if answer.found.stopped or answer.found.is_cut or answer.rows.n_networks > 1:
-            return answer
+        if epsilon == 0.0 or answer.found.stopped or answer.found.is_cut or answer.rows.n_networks > 1:
+            return answer  # elsewhere, whether the optimum is the only credible network is left to find out
     if unit == "classes":
         return _search(call, table, epsilon, unit, max_classes, max_networks)
     if max_classes is None or call.search.engine == FACTORED:
@@ -272,10 +273,12 @@ def collect(
     bound: float | None,
     n_requested: int | None = None,
     n_tied_at_boundary: int | None = None,
+    over_all: Posterior | None = None,
 ) -> CredibleSet:
-    """Return the result, with all that is to be known about how it came to be."""
+    """Return the result, with all that is to be known about how it came to be; `over_all` where it is known already."""
     table = answer.table
-    over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
+    if over_all is None:
+        over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
     families = _count_families(call, table, rows)
     scoring = dict(table.provenance)
     settings = dict(call.settings)
@@ -316,7 +319,7 @@ def collect(
 def _count_families(call: Learning, table: ScoreTable, rows: Structures) -> StoredFamilies | None:
     """Return the counts that prediction needs; None without data, or where they are not wanted or take too long."""
     data, left = call.source.data, call.run.seconds_left()
-    if data is None or not call.limits.keep_counts or not rows.is_listed:
+    if data is None or not call.limits.keep_counts:
         return None
     if call.run.reason == "interrupted":
         left = 0.0

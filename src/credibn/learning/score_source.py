@@ -244,8 +244,10 @@ class _FromData:
             if found is None:
                 return None
             self._partial.finished.clear()
-            self._table = table_of(problem, self._prior, estimate, found)
-        return self._table
+            table = table_of(problem, self._prior, estimate, found)
+        if stage == "score":  # a search needs far less than the sum over all networks
+            self._table = table
+        return table
 
     def _look_ahead(self, problem: ScoringProblem, estimate: ScoringEstimate) -> None:
         """Predict how long scoring takes; where that is too long, say so, and score small sets first."""

@@ -19,10 +19,10 @@ from credibn._base.checks import whole_number
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage
 from credibn._run.progress import watching
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
-from credibn.posterior import estimate_posterior
+from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.scoring import score_for
 from credibn.search import FACTORED, check_engine_name
@@ -102,6 +102,8 @@ def start(
         if writes_files:
             run.leave_to_write(min(_SECONDS_TO_WRITE, _MOST_TO_WRITE * (seconds or 0.0)), _SECONDS_PER_ROW)
         source = open_source(data, scores, reading, scoring, run)
+        if search.share is not None:
+            _refuse_share(source, limits)
         if search.posterior_share:
             estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
         if limits_parents and scoring.max_parents is None:
@@ -168,12 +170,31 @@ def _refuse_quotas(limits: Limits, k_best: tuple[int, Kind] | None) -> None:
             )
 
 
+def _refuse_share(source: ScoreSource, limits: Limits) -> None:
+    """Refuse a share of a sum that cannot be computed, and quotas that would decide instead."""
+    for name in ("max_networks", "max_classes"):
+        if getattr(limits, name) is not None:
+            raise OptionError("both {} and {} were given; give one of them", Option("share"), Option(name))
+    n_searched = source.n_searched()
+    if n_searched > MOST_VARIABLES:
+        raise TooLargeError(
+            "{} is known only where the sum over all networks is, which takes 3^n steps: up to {} variables, and here "
+            "{} can have edges; choose {} of them with {}, or give {} instead",
+            Option("share"),
+            MOST_VARIABLES,
+            n_searched,
+            MOST_VARIABLES,
+            Option("only"),
+            Option("bayes_factor"),
+        )
+
+
 def _echoed(
     reading: ReadOptions, scoring: ScoreOptions, search: SearchOptions, limits: Limits, k_best: tuple[int, Kind] | None
 ) -> dict[str, Any]:
     """Return the options that a result names; those of reading only where they were given."""
     wanted = search.as_dict()
-    gap = {name: wanted.pop(name) for name in ("bayes_factor", "epsilon", "ratio")}
+    gap = {name: wanted.pop(name) for name in ("bayes_factor", "epsilon", "ratio", "share")}
     asked = gap if k_best is None else {"k": k_best[0], "k_best": k_best[1]}
     allowed = {name: value for name, value in limits.as_dict().items() if name not in ("n_threads", "keep_counts")}
     if not limits.keep_counts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
 from credibn.credible.families import CountedFamilies, States
-from credibn.credible.weights import Prior, WeightedStructures, weigh
+from credibn.credible.structures import expand
+from credibn.credible.weights import Prior, WeightedStructures
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
-from credibn.errors import CredibnWarning, Option, OptionError
+from credibn.errors import CredibnWarning, Option, OptionError, TooLargeError
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
+from credibn.scores import ScoreTable
+from credibn.scores.constraints import position_of
 from credibn.scores.scoring import SCORES, columns_taken
 from credibn.scores.table import parent_positions
+
+_MOST_MEMBERS = 100_000
+"""Networks that are looked at, one by one, for predictions in which variables are set."""
 
 
 def average_models(
@@ -34,6 +40,7 @@ def average_models(
     share: float = 0.99,
     max_classes: int = 10_000,
     prior: Prior = "networks",
+    do: Iterable[str | int] = (),
     allow_other_data: bool = False,
     **read_options: Any,
 ) -> AveragedModel:
@@ -61,6 +68,10 @@ def average_models(
         proportional to it.
     prior : {"networks", "classes"} or structure prior
         What has the same prior probability: see `CredibleSet.edge_probabilities`.
+    do : iterable of str or int
+        Variables that predictions may set from outside, see `AveragedModel.predict_proba`. Members of a class answer
+        alike where these have the same parents; so for each of their parent sets in a class one member is fitted.
+        This needs the training table, unless the set lists networks one by one.
     allow_other_data : bool
         Whether the parameters may come from a different table with the same variables.
 
@@ -94,7 +105,7 @@ def average_models(
     """
     if not isinstance(found, CredibleSet):
         raise OptionError(f"found is {found!r:.80}; give the CredibleSet that learn returns")
-    if not len(found.structures):
+    if not found.n_networks:
         raise OptionError("the credible set is empty: there is nothing to average over")
     _check_limits(share, max_classes)
     trained = (
@@ -102,17 +113,20 @@ def average_models(
         if data is None
         else CountedFamilies(training_table(found, data, allow_other_data, read_options))
     )
-    weighted = weigh(found.score_table, found.structures, prior)
+    weighted = found.averages(prior).listed
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
+    choices = weighted.structures.choices[chosen]
+    settable = frozenset(position_of(trained.names, v, "do") for v in _listed(do))
+    if settable:
+        is_mixed = len({labels is None for labels in trained.states}) > 1
+        choices, weights = _by_parents(found.score_table, weighted, chosen, sorted(settable), is_mixed)
     size = (
         default_sample_size(found.score_table.provenance) if equivalent_sample_size is None else equivalent_sample_size
     )
     # A candidate of the score table is a child with its parents: each one in use is fitted once.
     table = found.score_table
-    used, places = np.unique(
-        table.offsets[:-1] + weighted.structures.choices[chosen].astype(np.int64), return_inverse=True
-    )
-    networks = places.reshape(len(chosen), len(trained.names)).astype(np.intp)
+    used, places = np.unique(table.offsets[:-1] + choices.astype(np.int64), return_inverse=True)
+    networks = places.reshape(choices.shape).astype(np.intp)
     children = tuple((np.searchsorted(table.offsets, used, side="right") - 1).tolist())
     models = tuple(
         fit_local_model(trained, child, parents, method=method, equivalent_sample_size=size, pseudo_rows=pseudo_rows)
@@ -130,7 +144,50 @@ def average_models(
     class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     reading = reading_of(found)
-    return AveragedModel(trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading)
+    return AveragedModel(
+        trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading, settable
+    )
+
+
+def _listed(do: Iterable[str | int]) -> list[str | int]:
+    return [do] if isinstance(do, str) else list(do)
+
+
+def _by_parents(
+    table: ScoreTable, weighted: WeightedStructures, chosen: NDArray[np.int64], nodes: list[int], is_mixed: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Return one network for each class and each way in which it gives parents to some nodes, with their weights.
+
+    A class has one joint distribution P. Setting nodes divides it by P(node | parents) of each, so members in which the
+    nodes have the same parents answer alike (truncated factorisation: Pearl 2009, section 3.2). With both kinds of
+    variables P is only nearly the same, and all networks are returned.
+    """
+    structures, weights = weighted.structures, weighted.weights
+    if structures.class_of is not None and is_mixed:
+        return structures.choices[chosen], weights[chosen]
+    if structures.class_of is not None:
+        rows = np.flatnonzero(np.isin(structures.class_of, structures.class_of[chosen]))
+        choices, classes, shares = structures.choices[rows], structures.class_of[rows], weights[rows]
+    else:
+        sizes = [structures.class_size(number) for number in chosen.tolist()]
+        if sum(sizes) > _MOST_MEMBERS:
+            raise TooLargeError(
+                "the classes have {:,} members, more than {:,} that can be looked at for {}; lower {} to use fewer "
+                "classes",
+                sum(sizes),
+                _MOST_MEMBERS,
+                Option("do"),
+                Option("share"),
+            )
+        members = expand(table, structures.only(chosen), sum(sizes))
+        assert members.class_of is not None, "expanded classes are networks"
+        choices, classes = members.choices, members.class_of
+        shares = (weights[chosen] / np.array(sizes, dtype=np.float64))[classes]
+    if is_mixed:
+        return choices, shares
+    keys = np.column_stack([classes, choices[:, nodes]])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return choices[first], np.bincount(place.reshape(-1), weights=shares).astype(np.float64)
 
 
 def reading_of(found: CredibleSet) -> Reading | None:

@@ -6,7 +6,7 @@ and a network is a list of positions in the list of local models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
 from credibn.models.components import Structure, structure_of
-from credibn.models.local_models import LocalModel, TableModel, log_conditional
+from credibn.models.local_models import LinearGaussian, LocalModel, TableModel, log_conditional
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,22 @@ class Mixture:
         """Return a mixture of one of the networks."""
         networks = self.networks[network : network + 1].copy()
         return Mixture(self.states, self.children, self.local_models, networks, np.ones(1))
+
+    def without_causes(self, nodes: Iterable[int]) -> Mixture:
+        """Return the networks without the edges into some nodes, as if these were set from outside.
+
+        Their own distributions have no meaning then; they count only where a node has no value.
+        """
+        models, networks = list(self.local_models), self.networks.copy()
+        for v in nodes:
+            labels = self.states[v]
+            networks[:, v] = len(models)
+            models.append(
+                LinearGaussian((), (), np.array(0.0), np.zeros(0), np.array(1.0))
+                if labels is None
+                else TableModel((), np.full(len(labels), 1.0 / len(labels)))
+            )
+        return Mixture(self.states, (*self.children, *nodes), tuple(models), networks, self.weights)
 
     @cached_property
     def structures(self) -> list[Structure]:

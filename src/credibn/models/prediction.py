@@ -19,8 +19,8 @@ window. Journal of the American Statistical Association 89, 1535-1546.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,8 @@ from credibn._base.copying import rebuilt_from_fields
 from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.data.reading_record import Reading
-from credibn.errors import OptionError
+from credibn.data.states import state_code
+from credibn.errors import Option, OptionError
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
@@ -74,6 +75,8 @@ class AveragedModel:
     reading : Reading or None
         How the training table was read. New rows are read alike: the same texts are missing values, and the columns
         that were dropped may be there.
+    settable : frozenset of int or None
+        The variables that ``do`` may set: those given to `average_models`; None where it may set all.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class AveragedModel:
     n_classes_used: int = 1
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     reading: Reading | None = None
+    settable: frozenset[int] | None = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
@@ -123,7 +127,34 @@ class AveragedModel:
         """The number of fitted networks."""
         return len(self.mixture.weights)
 
-    def predict_proba(self, data: Rows, target: str | int | Iterable[str | int], **row_options: Any) -> DataFrame:
+    def weighted_networks(self) -> Iterator[tuple[float, BayesianNetwork]]:
+        """Yield the fitted networks with their weights, for other programs: each has `to_pgmpy` and a networkx graph.
+
+        To ask another program what setting variables does, make the model with ``do=`` these variables: then it has a
+        network for each of their parent sets in each class.
+
+        Examples
+        --------
+        >>> from credibn import average_models, learn
+        >>> from credibn.examples import sample_asia
+        >>> weight, network = next(average_models(learn(sample_asia())).weighted_networks())
+        >>> round(weight, 3), network
+        (0.406, BayesianNetwork(8 variables, 7 edges, 17 parameters))
+        """
+        from credibn.models.bayesian_network import BayesianNetwork
+
+        for weight, network in zip(self.mixture.weights.tolist(), self.mixture.networks, strict=True):
+            models = tuple(self.mixture.local_models[at] for at in network)
+            yield weight, BayesianNetwork(self.names, self.states, models, self.cuts)
+
+    def predict_proba(
+        self,
+        data: Rows,
+        target: str | int | Iterable[str | int],
+        *,
+        do: Mapping[str, object] | None = None,
+        **row_options: Any,
+    ) -> DataFrame:
         """Return the probability of each state of a discrete target in each row, given all other columns.
 
         p(t | rest) is the average of the networks' own answers with their posterior weights. That is not the
@@ -136,6 +167,10 @@ class AveragedModel:
             The target's own column, if there is one, is not read.
         target : str, int or list of these
             With a list, none of the targets is evidence for another.
+        do : mapping of str to state or number, optional
+            Variables that are set from outside, with their values: in each network the edges into them are gone. All
+            other columns of a row are evidence seen *after* that; leave out what was measured before and may change.
+            The model must have been made for it, with ``average_models(..., do=[...])``.
         **row_options
             ``missing_values``, ``ignore_extra``, ``handle_unknown``.
 
@@ -160,9 +195,9 @@ class AveragedModel:
         for v in targets:
             if self.states[v] is None:
                 raise OptionError(f"target {self.names[v]!r} is continuous and has no states: use predict for its mean")
-        rows = self._read(data, row_options, targets)
+        model, rows = self._after(do, data, row_options, targets)
         frames = [
-            pd.DataFrame(self._posterior(rows, v), index=rows.index, columns=_label_index(self.states[v]))
+            pd.DataFrame(model._posterior(rows, v), index=rows.index, columns=_label_index(self.states[v]))
             for v in targets
         ]
         if is_single:
@@ -170,7 +205,12 @@ class AveragedModel:
         return pd.concat(frames, axis=1, keys=[self.names[v] for v in targets])
 
     def predict(
-        self, data: Rows, target: str | int | Iterable[str | int], **row_options: Any
+        self,
+        data: Rows,
+        target: str | int | Iterable[str | int],
+        *,
+        do: Mapping[str, object] | None = None,
+        **row_options: Any,
     ) -> Series[Any] | DataFrame:
         """Return the most probable state of a discrete target, or the mean of a continuous one, in each row.
 
@@ -180,8 +220,8 @@ class AveragedModel:
         import pandas as pd
 
         is_single, targets = self._targets(target)
-        rows = self._read(data, row_options, targets)
-        columns = {self.names[v]: _series(self._best(rows, v), rows.index) for v in targets}
+        model, rows = self._after(do, data, row_options, targets)
+        columns = {self.names[v]: _series(model._best(rows, v), rows.index) for v in targets}
         if is_single:
             return columns[self.names[targets[0]]].rename(self.names[targets[0]])
         return pd.DataFrame(columns, index=rows.index)
@@ -240,6 +280,40 @@ class AveragedModel:
         unread = [self.names[v] for v in targets]
         return read_rows(data, self.names, self.states, self.cuts, unread=unread, **alike, **options)
 
+    def _after(
+        self, do: Mapping[str, object] | None, data: Rows, options: dict[str, Any], targets: Sequence[int]
+    ) -> tuple[AveragedModel, NewRows]:
+        """Return the model and the rows once variables are set; both as they are where none is."""
+        values = {position_of(self.names, name, "do"): value for name, value in (do or {}).items()}
+        for v in values:
+            name = self.names[v]
+            if v in targets:
+                raise OptionError("{!r} is both a target and in {}; leave it out of one of them", name, Option("do"))
+            if self.settable is not None and v not in self.settable:
+                raise OptionError(
+                    "this model does not tell what setting {0!r} does: members of a class differ in that; make the "
+                    "model with {1}, from the training table",
+                    name,
+                    Option("do", [name]),
+                )
+        rows = self._read(data, options, (*targets, *values))
+        if not values:
+            return self, rows
+        columns = list(rows.columns)
+        for v, value in values.items():
+            columns[v] = np.full(len(rows), self._code(v, value), dtype=columns[v].dtype)
+        model = replace(self, mixture=self.mixture.without_causes(values))
+        return model, replace(rows, columns=tuple(columns))
+
+    def _code(self, v: int, value: object) -> float:
+        """Return the number of a value that a variable is set to, or the code of a state."""
+        labels = self.states[v]
+        if labels is None:
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+                raise OptionError.refusing("do", value, f"{self.names[v]!r} must be set to a finite number")
+            return float(value)
+        return state_code(labels, value, self.names[v], "do")
+
     def _evidence(self, rows: NewRows, at: NDArray[np.intp] | None = None) -> Evidence:
         """Return what is known of all rows, or of those at some positions."""
         chosen = np.arange(len(rows)) if at is None else at
@@ -274,7 +348,7 @@ def model_of_network(network: BayesianNetwork) -> AveragedModel:
     n = len(network.names)
     networks = np.arange(n, dtype=np.intp)[np.newaxis]
     mixture = Mixture(network.states, tuple(range(n)), network.local_models, networks, np.ones(1))
-    return AveragedModel(network.names, network.states, mixture, cuts=network.cuts)
+    return AveragedModel(network.names, network.states, mixture, cuts=network.cuts, settable=None)
 
 
 def _label_index(labels: tuple[object, ...] | None) -> Any:

@@ -42,7 +42,9 @@ def best_classes(result: CredibleSet) -> list[ClassLine]:
     """Return the best classes, at most `MOST_CLASSES`, and fewer where the page would become too long."""
     lines, n_letters = list[ClassLine](), 0
     best: dict[frozenset[str], str] | None = None
-    for found in result.classes()[:MOST_CLASSES]:
+    if not result.n_networks or not result.are_classes_known:
+        return lines
+    for found in result.best_classes(MOST_CLASSES):
         marks = _marks(found.graph)
         best = marks if best is None else best
         differences = _differences(best, marks)

@@ -15,7 +15,7 @@ import numpy as np
 from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.credible.consensus import direction_of
 from credibn.credible.weights import Prior
-from credibn.errors import NotListedError, OptionError
+from credibn.errors import OptionError
 from credibn.report.figures import ALERT, INK, MARK, SOFT
 from credibn.report.layers import Link
 from credibn.report.layout import Layout, lay_out
@@ -25,6 +25,8 @@ LEAST_DRAWN = 0.1
 """Less probable edges are not drawn, unless something else is asked."""
 SURE, LIKELY = 0.95, 0.5
 _DASHES: dict[str, tuple[float, ...]] = {"sure": (), "likely": (9.0, 3.5), "unlikely": (1.8, 3.5)}
+_MOST_LINKS = 3
+"""Edges for each variable that decide the places: with more of them no layout is readable, and each takes longer."""
 _ROUNDING = 1e-9
 
 
@@ -99,10 +101,8 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
         return []
     averages = found.averages(prior)
     edges = averages.parent_sets.edges
-    try:
-        compelled = averages.compelled
-    except NotListedError:  # counted, not listed: decided only where no network has the other direction
-        compelled = np.where(edges.T == 0, edges, 0.0)
+    # Without whole classes or a list, a direction is decided only where no network has the other.
+    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
     pairs = []
     for a in range(n):
         for b in range(a + 1, n):
@@ -117,15 +117,17 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
 def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
     """Return places for all variables; the edges that are likely decide, and the likeliest of each other variable."""
     ordered = sorted(pairs, key=lambda pair: -pair.joined)
-    chosen, placed = [], set[int]()
+    chosen: list[Joined] = []
+    others, placed = [], set[int]()
     for pair in ordered:
         ends = {pair.first, pair.second}
-        if pair.joined >= LIKELY or not ends <= placed:
+        if (pair.joined >= LIKELY and len(chosen) < _MOST_LINKS * len(names)) or not ends <= placed:
             chosen.append(pair)
             placed |= ends
+        else:
+            others.append((pair.first, pair.second))
     # Surest directions first: a later edge that would close a cycle is turned.
     chosen.sort(key=lambda pair: (pair.direction == 0, -abs(pair.forward - pair.backward), pair.first, pair.second))
-    others = [(pair.first, pair.second) for pair in ordered if pair not in set(chosen)]
     return lay_out(names, [_link(pair) for pair in chosen], others)
 
 

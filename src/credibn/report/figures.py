@@ -36,6 +36,8 @@ _THEME = {INK: "--ink", SOFT: "--soft", LINE: "--line", MARK: "--mark", ALERT: "
 """The colours of figures, and the custom properties of the page's style sheet that take their place there."""
 _MISSING = "above this line networks may be missing"
 _MOST_STEPS = 600
+_MOST_LEVELS = 150
+"""Points of a curve over the gaps of a set."""
 _MOST_NUMBERS = 12
 _MOST_LABELS = 100
 _LOG10 = math.log(10)
@@ -115,9 +117,13 @@ def share_by_gap(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.f
     The share is of the posterior of all networks where that is known, otherwise of the set.
     """
     found = result.structures
-    if not len(found):
+    if not result.n_networks:
         return np.zeros(0), np.zeros(0)
     log_total = result.log_mass if result.log_total_mass is None else result.log_total_mass
+    if not found.is_listed:
+        levels = np.linspace(0.0, result.epsilon, _MOST_LEVELS)
+        held = np.exp(np.minimum(0.0, found.log_masses(levels) - log_total))
+        return np.append(0.0, np.repeat(levels, 2)[1:]), np.append(held[0], np.repeat(held, 2)[:-1])
     shares = np.exp(np.minimum(0.0, np.logaddexp.accumulate(found.scores + found.log_sizes) - log_total))
     gaps = np.maximum(0.0, result.optimal_score - found.scores)
     last = np.append(np.flatnonzero(np.diff(gaps)), len(gaps) - 1)  # of networks with the same gap
@@ -223,11 +229,10 @@ def networks_within(result: CredibleSet) -> list[tuple[str, str, str]]:
     lines = []
     for factor in BAYES_FACTORS:
         gap = math.log(factor)
-        if gap <= result.epsilon * (1 + 1e-12) and len(result.structures):
-            is_all = math.isclose(gap, result.epsilon)  # the search has its own margin for rounding at the boundary
-            inside = np.count_nonzero(result.structures.scores >= result.optimal_score - gap)
-            found = result.structures.first(len(result.structures) if is_all else int(inside))
-            lines.append((f"{factor}", plural(found.n_networks, "network"), plural(found.n_classes, "class")))
+        if gap <= result.epsilon * (1 + 1e-12) and result.n_networks:
+            n_networks, n_classes = result.count_within(min(gap, result.epsilon))
+            in_classes = "" if n_classes is None else plural(n_classes, "class")
+            lines.append((f"{factor}", plural(n_networks, "network"), in_classes))
     return lines
 
 
@@ -276,8 +281,12 @@ def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.flo
     A class adds several networks: the first and the last of them have the same gap.
     """
     found = result.structures
-    if not len(found):
+    if not result.n_networks:
         return np.zeros(0), np.zeros(0)
+    if not found.is_listed:
+        levels = np.linspace(0.0, result.epsilon, _MOST_LEVELS)
+        counts = [math.log10(result.count_within(float(gap))[0]) for gap in levels]
+        return np.array([0.0, *counts]), np.array([0.0, *levels])
     last = np.logaddexp.accumulate(found.log_sizes) / _LOG10
     gaps = np.maximum(0.0, result.optimal_score - found.scores)
     if len(found) > _MOST_STEPS:
@@ -290,23 +299,31 @@ def _staircase(result: CredibleSet) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _draw_heat_map(result: CredibleSet, axes: Axes) -> None:
+    n = len(result.names)
+    edges = result.averages().parent_sets.edges if result.n_networks else np.zeros((n, n))
+    draw_matrix(axes, result.names, edges, "Probability of the edge, within the set", "Child", "Parent")
+
+
+def draw_matrix(
+    axes: Axes, names: tuple[str, ...], values: NDArray[np.float64], label: str, across: str, down: str
+) -> None:
+    """Draw a number from 0 to 1 for each ordered pair of variables; larger ones look as 1 does."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    n = len(result.names)
-    edges = result.averages().parent_sets.edges if len(result.structures) else np.zeros((n, n))
+    n = len(names)
     colours = LinearSegmentedColormap.from_list("edges", ["#ffffff", MARK])
-    image = axes.imshow(edges, cmap=colours, vmin=0, vmax=1)
+    image = axes.imshow(values, cmap=colours, vmin=0, vmax=1)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label="Probability of the edge, within the set", shrink=0.8)
-    axes.set_xlabel("Child")
-    axes.set_ylabel("Parent")
+    axes.figure.colorbar(image, ax=axes, label=label, shrink=0.8)
+    axes.set_xlabel(across)
+    axes.set_ylabel(down)
     if n <= _MOST_LABELS:
         size = max(4.0, min(10.0, 260 / n))
         # A dollar sign in a name does not start a formula.
-        axes.set_xticks(range(n), result.names, rotation=90, fontsize=size, parse_math=False)
-        axes.set_yticks(range(n), result.names, fontsize=size, parse_math=False)
+        axes.set_xticks(range(n), names, rotation=90, fontsize=size, parse_math=False)
+        axes.set_yticks(range(n), names, fontsize=size, parse_math=False)
     if n <= _MOST_NUMBERS:
-        for parent, child in zip(*np.nonzero(edges), strict=True):
-            shown = edges[parent, child]
+        for row, column in zip(*np.nonzero(values), strict=True):
+            shown = values[row, column]
             colour = "#ffffff" if shown > 0.5 else INK
-            axes.text(child, parent, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)
+            axes.text(column, row, f"{shown:.2f}", color=colour, ha="center", va="center", fontsize=8)

@@ -193,9 +193,11 @@ def _best_layers(widths: Sequence[float], links: Sequence[Link], joined: Sequenc
     """Return the best of the layouts downwards and to the right, with wide layers split in two or not."""
     tried = list[tuple[float, int, dict[int, int], bool]]()
     shortest = shortest_layers(links, joined)
+    n_bends = sum(shortest[link.below] - shortest[link.above] for link in links)
+    n_tried = max(1, min(_SPLITS, _MOST_BENDS // n_bends))
     for is_downward in (True, False):
         layers = shortest
-        for _ in range(_SPLITS):
+        for _ in range(n_tried):
             ways = _place(widths, links, layers, is_downward, n_starts=1)
             tried.append((_cost(ways, aspect), len(tried), layers, is_downward))
             thickness = widths if is_downward else [NODE_HEIGHT] * len(widths)
@@ -204,7 +206,6 @@ def _best_layers(widths: Sequence[float], links: Sequence[Link], joined: Sequenc
                 break
             layers = split
     _, _, layers, is_downward = min(tried)
-    n_bends = sum(layers[link.below] - layers[link.above] for link in links)
     return _drawn(widths, _place(widths, links, layers, is_downward, max(1, min(_STARTS, _MOST_BENDS // n_bends))))
 
 

@@ -17,8 +17,10 @@ from credibn._run.memory import explaining_shortage, need_room_for_libraries
 from credibn.credible import CredibleSet
 from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
+from credibn.errors import Option, OptionError
 from credibn.report.class_lines import best_classes, edges_text
 from credibn.report.drawn_graphs import drawn_graphs
+from credibn.report.effects import effects_answer
 from credibn.report.figures import figure_of, figure_svg, gap_curve, networks_within, plot_share
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
@@ -28,6 +30,7 @@ from credibn.report.undecided import undecided_parts
 from credibn.report.wording import (
     bayes_factor_sentences,
     certain_sentences,
+    counted_sentences,
     in_python_and_shell,
     learning_headline,
     share_headline,
@@ -55,7 +58,11 @@ _SCRIPTS = ("graph.js", "report.js")
 
 @explaining_shortage()
 def write_learning_page(
-    result: CredibleSet, path: str | os.PathLike[str], data: Dataset | None = None, seconds: float | None = None
+    result: CredibleSet,
+    path: str | os.PathLike[str],
+    data: Dataset | None = None,
+    seconds: float | None = None,
+    effects: bool = False,
 ) -> None:
     """Write the report of a search; if that fails, an older file stays as it was.
 
@@ -70,6 +77,8 @@ def write_learning_page(
     seconds : float, optional
         How long the page may take. Where averages over the whole set would take longer, it has those over the best
         part of the set, and says so.
+    effects : bool
+        Whether the page has a section on causal effects; it needs the data.
 
     Raises
     ------
@@ -93,14 +102,18 @@ def write_learning_page(
     """
     if data is not None:
         check_same_data(data, result.score_table)
+    elif effects:
+        raise OptionError("{} needs the table that was learned from; give {} too", Option("effects"), Option("data"))
     need_room_for_libraries()
     deadline = None if seconds is None else time.perf_counter() + seconds
+    result = result.listed_if_few()
     classes, curve, within = best_classes(result), _curve(result), networks_within(result)
     # Last, because they take all the time that is left.
     averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
     among = None if averaged is result else part_named(averaged)
     pairs, (v_structures, n_more_v_structures) = pairs_of(averaged), _v_structures(averaged)
     table = name_of_table(result)
+    has_reversible = not result.n_networks or averaged.averages().has_compelled
     write_page(
         "learning_page.html.j2",
         path,
@@ -119,22 +132,26 @@ def write_learning_page(
         certain=certain_sentences(result),
         is_complete=result.complete,
         drawn=drawn_graphs(result.names, pairs, classes),
+        counted=counted_sentences(result, len(classes)),
         curve=curve,
         share_curve=_share_curve(result),
         within=within,
         heat_map=_heat_map(result, pairs),
-        pairs=[_pair_line(result.names, pair) for pair in pairs[:_PAIRS_SHOWN]],
+        pairs=[_pair_line(result.names, pair, has_reversible) for pair in pairs[:_PAIRS_SHOWN]],
         omitted=_omitted(result, len(pairs), among or "the networks"),
         has_many_variables=len(result.names) >= _MANY_VARIABLES,
-        n_classes=result.n_classes,
+        n_classes=result.n_classes if result.structures.are_classes_counted else len(classes),
+        has_reversible=has_reversible,
         classes=classes,
-        best_edges=edges_text(result.classes()[0].graph) if classes else "",
+        best_edges=edges_text(result.best_classes(1)[0].graph) if classes else "",
         has_whole_classes=result.grouping == "whole classes",
+        has_interventions=result.kind_of_classes == "interventional",
         has_share=result.posterior_share is not None,
         has_edges_over_all=result.edges_over_all is not None,
         v_structures=v_structures,
         n_more_v_structures=n_more_v_structures,
         parent_sets=_parent_sets(averaged),
+        effects=effects_answer(result, data) if effects and data is not None and len(result.structures) else None,
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
         call=repeating_call(result),
@@ -155,7 +172,7 @@ def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str
     tiles = [
         (held, "of the posterior probability of all networks"),
         (_short(result.n_networks), "networks found"),
-        (f"{result.n_classes:,}", "equivalence classes"),
+        *([(_short(result.n_classes), "equivalence classes")] if result.structures.are_classes_counted else []),
         (f"{len(shared):,}", f"edges in {among}"),
         (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
     ]
@@ -171,16 +188,17 @@ def _short(number: int) -> str:
 
 
 def _curve(result: CredibleSet) -> Markup | None:
-    if not len(result.structures):
+    if not result.n_networks:
         return None
     label = f"The gap to the best score for {plural(result.n_networks, 'network')}, the best first"
     return Markup(figure_svg(gap_curve, result, "curve", label))
 
 
 def _share_curve(result: CredibleSet) -> Markup | None:
-    if result.posterior_share is None or not len(result.structures):
+    if not result.n_networks or not result.epsilon:
         return None
-    label = f"The share of the posterior by Bayes factor, up to {share(result.posterior_share)}"
+    reached = "" if result.posterior_share is None else f", up to {share(result.posterior_share)}"
+    label = f"The share of the posterior by Bayes factor{reached}"
     return Markup(figure_svg(lambda shown: figure_of(plot_share(shown)), result, "share", label))
 
 
@@ -211,14 +229,14 @@ def _heat_map(result: CredibleSet, pairs: list[Pair]) -> _HeatMap | None:
     return _HeatMap(tuple(result.names[v] for v in joined), rows, alone, size)
 
 
-def _pair_line(names: tuple[str, ...], pair: Pair) -> tuple[str, str, list[tuple[str, str]]]:
+def _pair_line(names: tuple[str, ...], pair: Pair, has_reversible: bool) -> tuple[str, str, list[tuple[str, str]]]:
     """Return the names, and each probability as a number to sort by and as text."""
     within = (pair.joined, pair.forward, pair.backward)
     numbers = within if pair.over_all is None else tuple(itertools.chain(*zip(within, pair.over_all, strict=True)))
     return (
         names[pair.first],
         names[pair.second],
-        [(f"{number:.6f}", share(number)) for number in (*numbers, pair.reversible)],
+        [(f"{number:.6f}", share(number)) for number in (*numbers, *([pair.reversible] if has_reversible else []))],
     )
 
 
@@ -234,7 +252,7 @@ def _omitted(result: CredibleSet, n_pairs: int, among: str) -> str:
 
 def _v_structures(result: CredibleSet) -> tuple[list[tuple[str, str]], int]:
     """Return the most probable v-structures, and how many more there are."""
-    if not len(result.structures):
+    if not result.n_networks:
         return [], 0
     frame = result.v_structure_probabilities()
     lines = [
@@ -246,7 +264,7 @@ def _v_structures(result: CredibleSet) -> tuple[list[tuple[str, str]], int]:
 
 def _parent_sets(result: CredibleSet) -> list[tuple[str, list[tuple[str, str]], int]]:
     """Return for each variable its most probable parent sets, and how many more there are."""
-    if not len(result.structures):
+    if not result.n_networks:
         return []
     sections = []
     for name in result.names:

@@ -35,7 +35,7 @@ def credible_set_html(found: CredibleSet) -> str:
     graph = (
         drawing_svg(drawing_of(found), is_file=False) if len(found.names) <= _MOST_NODES and found.n_networks else ""
     )
-    if not found.structures.is_listed:
+    if not found.n_networks or not found.are_classes_known:
         return _block(*sentences, graph)
     held = found.posterior_share
     header = ["score", "gap", "networks", "of the set", *([] if held is None else ["of all networks"])]
@@ -48,9 +48,9 @@ def credible_set_html(found: CredibleSet) -> str:
             *([] if held is None else [f"{100 * one.weight * held:.2f} %"]),
             _listed(one.graph.edges_as_text),
         ]
-        for one in found.classes()[:_CLASSES_SHOWN]
+        for one in found.best_classes(_CLASSES_SHOWN)
     ]
-    n_more = found.n_classes - len(rows)
+    n_more = found.n_classes - len(rows) if found.structures.are_classes_counted else 0
     return _block(
         *sentences,
         graph,

@@ -13,6 +13,8 @@ from credibn._base.text import plural
 from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.credible.consensus import direction_of
+from credibn.credible.factored_averages import joined_pairs
+from credibn.credible.factored_structures import FactoredStructures
 from credibn.scores.table import parent_positions
 
 
@@ -43,15 +45,18 @@ class Pair:
 
 def pairs_of(result: CredibleSet) -> list[Pair]:
     """Return each pair that some network joins, the most probable first; then those joined outside the set alone."""
-    if not len(result.structures):
+    if not result.n_networks:
         return []
-    counts, averages = _count_structures(result), result.averages()
-    edges, reversible, compelled = averages.parent_sets.edges, averages.reversible, averages.compelled
-    over_all = _over_all(result)
+    averages = result.averages()
+    edges = averages.parent_sets.edges
+    # Where nothing is known of the classes, a direction is decided where no network has the other.
+    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
+    reversible = averages.reversible if averages.has_compelled else np.zeros_like(edges)
+    in_all, over_all = _joined_pairs(result), _over_all(result)
     pairs = []
-    for (a, b), count in counts.items():
+    for (a, b), is_in_all in in_all.items():
         forward, backward = float(edges[a, b]), float(edges[b, a])
-        joined, is_in_all = min(1.0, forward + backward), count == len(result.structures)
+        joined = min(1.0, forward + backward)
         if is_in_all:
             joined = 1.0
             forward, backward = (1.0 if backward == 0 else forward), (1.0 if forward == 0 else backward)
@@ -59,7 +64,7 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
         open_part = min(joined, float(reversible[a, b]))
         pairs.append(Pair(a, b, joined, forward, backward, open_part, way, is_in_all, over_all.get((a, b))))
     for (a, b), numbers in over_all.items():
-        if (a, b) not in counts and numbers[0] >= LEAST_OVER_ALL:
+        if (a, b) not in in_all and numbers[0] >= LEAST_OVER_ALL:
             pairs.append(Pair(a, b, 0.0, 0.0, 0.0, 0.0, 0, False, numbers))
     return sorted(pairs, key=_order)
 
@@ -78,9 +83,11 @@ def _over_all(result: CredibleSet) -> dict[tuple[int, int], tuple[float, float, 
     return {pair: (min(1.0, forward + backward), forward, backward) for pair, forward, backward in ways}
 
 
-def _count_structures(result: CredibleSet) -> dict[tuple[int, int], int]:
-    """Return for each pair in how many structures, classes or networks, an edge joins it."""
+def _joined_pairs(result: CredibleSet) -> dict[tuple[int, int], bool]:
+    """Return each pair that some network joins, with whether all do."""
     table, n_joined = result.score_table, dict[tuple[int, int], int]()
+    if isinstance(result.structures, FactoredStructures):
+        return joined_pairs(table, result.structures)
     for child, first in enumerate(table.offsets[:-1].tolist()):
         counts = np.bincount(result.structures.choices[:, child])
         used = np.flatnonzero(counts)
@@ -88,7 +95,7 @@ def _count_structures(result: CredibleSet) -> dict[tuple[int, int], int]:
             for parent in parents:
                 pair = (min(child, parent), max(child, parent))
                 n_joined[pair] = n_joined.get(pair, 0) + count
-    return n_joined
+    return {pair: count == len(result.structures) for pair, count in n_joined.items()}
 
 
 def agreement_sentence(result: CredibleSet, pairs: list[Pair]) -> str:

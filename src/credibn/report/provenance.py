@@ -101,7 +101,7 @@ def repeating_call(result: CredibleSet) -> str:
     else:
         lines = [f"{reading.source!r}," if _is_file(reading) else f"data,  # {reading.source}"]
         settings |= reading.options
-    if kind is None and not {"bayes_factor", "epsilon", "ratio"} & settings.keys():
+    if kind is None and not {"bayes_factor", "epsilon", "ratio", "share"} & settings.keys():
         settings["epsilon"] = result.epsilon
     for name, value in settings.items():
         is_idle = name in _LIMITS and result.complete

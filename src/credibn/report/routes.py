@@ -53,11 +53,9 @@ def boxes_hit(boxes: NDArray[np.float64], points: Sequence[Point], clearance: fl
 
 def n_boxes_hit(boxes: NDArray[np.float64], points: Sequence[Point], ends: tuple[int, int]) -> int:
     """Return how many rectangles other than those at its ends a way comes close to, twice if it passes through."""
-    count = 0
-    for clearance in (0.0, _CLEARANCE):
-        hit = boxes_hit(boxes, points, clearance)
-        count += int(hit.sum()) - int(hit[ends[0]]) - int(hit[ends[1]])
-    return count
+    near = boxes_hit(boxes, points)
+    near[list(ends)] = False
+    return int(near.sum()) + int(boxes_hit(boxes[near], points, 0.0).sum()) if near.any() else 0
 
 
 def straightened(boxes: NDArray[np.float64], points: Sequence[Point], ends: tuple[int, int]) -> Route:
@@ -69,7 +67,8 @@ def straightened(boxes: NDArray[np.float64], points: Sequence[Point], ends: tupl
 
     if not n_hit(shortest := [points[0], points[-1]]):
         return clipped(shortest, first, last)
-    kept = min((list(points), _tightened(points)), key=n_hit)
+    points = _without_straight_runs(points)
+    kept = min((points, _tightened(points)), key=n_hit)
     fewest, at = n_hit(kept), 1
     while at < len(kept) - 1:
         without = kept[:at] + kept[at + 1 :]
@@ -78,6 +77,16 @@ def straightened(boxes: NDArray[np.float64], points: Sequence[Point], ends: tupl
         else:
             at += 1
     return clipped(kept, first, last)
+
+
+def _without_straight_runs(points: Sequence[Point]) -> list[Point]:
+    """Return a way without the points at which it does not turn."""
+    kept = [points[0]]
+    for at in range(1, len(points) - 1):
+        (x0, y0), (x, y), (x1, y1) = kept[-1], points[at], points[at + 1]
+        if abs((x - x0) * (y1 - y0) - (y - y0) * (x1 - x0)) > 0.5 * math.dist((x0, y0), (x1, y1)):
+            kept.append(points[at])
+    return [*kept, points[-1]]
 
 
 def _tightened(points: Sequence[Point]) -> list[Point]:

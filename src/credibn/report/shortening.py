@@ -26,7 +26,7 @@ def averaged_part(
     result: CredibleSet, seconds: float | None, clock: Callable[[], float] = time.perf_counter
 ) -> CredibleSet:
     """Return the best part of a set whose averages take at most this many seconds; the set itself where all do."""
-    if seconds is None or len(result.structures) <= _PROBED:
+    if seconds is None or not result.structures.is_listed or len(result.structures) <= _PROBED:
         return result
     seconds, before = max(seconds, _LEAST_SECONDS), clock()
     probed = _first(result, _PROBED)

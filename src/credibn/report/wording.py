@@ -7,6 +7,7 @@ import math
 
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
+from credibn.credible.factored_averages import N_SAMPLES
 from credibn.data import Dataset
 from credibn.errors import Option
 from credibn.report.sections import surviving_candidates, within
@@ -18,8 +19,7 @@ _PROBABILITY_SCORES = ("bdeu", "bge")
 
 def learning_headline(result: CredibleSet) -> str:
     """Say how many networks are credible; that no other is, only where it is proven."""
-    networks, classes = plural(result.n_networks, "network"), plural(result.n_classes, "class")
-    found = f"{networks} in {classes}"
+    found = found_text(result)
     is_single = result.n_networks == 1
     reach = within(result.epsilon)
     if not result.complete:
@@ -41,8 +41,44 @@ def learning_headline(result: CredibleSet) -> str:
 
 def share_headline(result: CredibleSet) -> str:
     """Say first how much of the posterior the networks hold: all percentages that follow are within them."""
-    found = f"{plural(result.n_networks, 'network')} in {plural(result.n_classes, 'class')}"
-    return result.share_of(f"{found} {'holds' if result.n_networks == 1 else 'hold'}")
+    return result.share_of(f"{found_text(result)} {'holds' if result.n_networks == 1 else 'hold'}")
+
+
+def found_text(result: CredibleSet) -> str:
+    """Return how many networks were found, and in how many classes where that is known."""
+    networks = plural(result.n_networks, "network")
+    return f"{networks} in {plural(result.n_classes, 'class')}" if result.structures.are_classes_counted else networks
+
+
+def counted_sentences(result: CredibleSet, n_classes: int) -> list[str]:
+    """Say what a page lacks, and what it estimates, where the networks are counted, not listed."""
+    if result.structures.is_listed:
+        return []
+    averages = result.averages()
+    sentences = [
+        "The networks are counted, not listed: there are too many. Their numbers, the curves and the probabilities of "
+        "edges and parent sets are exact."
+    ]
+    if not averages.has_compelled:
+        sentences.append(
+            "Constraints, the prior or scores from elsewhere can tell networks of a class apart, so classes are not "
+            "counted, and which edges are reversible is unknown: an arrow means that no network has the "
+            "other direction."
+        )
+    else:
+        error = averages.error_of("reversible").get("standard_error", 0.0)
+        sentences.append(
+            f"Which edges are reversible comes from {N_SAMPLES:,} random networks, with a standard error of at most "
+            f"{100 * float(str(error)):.2f} percentage points. Of the classes, the table has the {n_classes:,} that "
+            "score best."
+        )
+    if "v_structures" in averages.sampled_averages:
+        sentences.append("The probabilities of v-structures come from these random networks too.")
+    sentences.append(
+        "To look at further networks, draw them (sample_networks) or go through them in order of their score "
+        "(networks) in Python."
+    )
+    return sentences
 
 
 def in_python_and_shell(option: Option) -> str:
@@ -88,10 +124,11 @@ def bayes_factor_sentences(result: CredibleSet) -> list[str]:
 
 def certain_sentences(result: CredibleSet) -> list[str]:
     """Return what is guaranteed, as sentences."""
+    what = "list" if result.structures.is_listed else "count"
     proven = "proven to be optimal" if result.is_optimum_proven else "not proven to be optimal"
     sentences = [
         f"The best score found is {result.optimal_score:,.6f}; it is {proven}.",
-        f"{'The list is complete.' if result.complete else 'The list is not complete.'} {result.guarantee}",
+        f"The {what} is {'complete' if result.complete else 'not complete'}. {result.guarantee}",
     ]
     table = result.score_table
     if table.epsilon is None:
@@ -101,7 +138,7 @@ def certain_sentences(result: CredibleSet) -> list[str]:
         )
     elif table.provenance.get("constraints"):
         sentences.append("This holds among the networks that obey the constraints listed below.")
-    if result.grouping != "whole classes":
+    if result.structures.is_listed and result.grouping != "whole classes":
         sentences.append("Networks were listed one by one: a class counts only its members found here.")
     sentences.append(result.share_statement)
     return sentences

@@ -43,8 +43,11 @@ TOWARDS_SOLUTION = 0.2
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
 NEW_CUTS = 150
-NEW_ZERO_HALF_CUTS = 100
-"""Fewer than cluster cuts at a time: they have many entries."""
+FOUND_CUTS = 300
+"""Of each kind, from which those are taken that differ."""
+FEW_CUTS = 5
+MOST_COSINE = 0.6
+"""Of the angle between two cuts that differ."""
 CLOSED = 1e-7
 """A gap that no further cut can close in a way that matters."""
 POSITIVE = 1e-7
@@ -308,26 +311,34 @@ class Exploration:
             self.statistics.n_rows = len(strongest.cuts)
         return strongest, is_open
 
-    def violated(self, bound: Bound, with_zero_half: bool) -> list[int]:
-        """Find cuts that the fractional solution violates; zero-half cuts also where there are few cluster cuts.
+    def violated(self, bound: Bound, is_stalling: bool) -> list[int]:
+        """Find cuts that the fractional solution violates.
 
         Cluster cuts are looked for twice. Every network obeys all cuts, so one that a point between the best network
         and the solution violates is violated by the solution too, and by more: such cuts are deep, and it takes fewer
-        of them (in-out separation, Ben-Ameur & Neto 2007).
+        of them (in-out separation, Ben-Ameur & Neto 2007). While they raise the bound quickly, all are taken; later,
+        or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
         """
-        points = [bound.values]
+        points = bound.values[np.newaxis]
         row = self.collection.incumbent()
         if row is not None:
             nearer = TOWARDS_SOLUTION * bound.values
             nearer[self.offsets[:-1] + row] += 1.0 - TOWARDS_SOLUTION
-            points.insert(0, nearer)
+            points = np.stack([nearer, bound.values])
         cuts: list[int] = []
-        for point in points:
-            cuts += self.problem.separate_cluster_cuts(point, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
-        is_fractional = np.count_nonzero(bound.values > POSITIVE) > self.n
-        if is_fractional and (with_zero_half or len(cuts) < 5):
-            cuts += self.problem.separate_zero_half_cuts(
-                bound.values, self.relaxation.cuts, NEW_ZERO_HALF_CUTS, 2 * LEAST_VIOLATION
+        if not is_stalling:
+            for point in points:
+                cuts += self.problem.separate_cluster_cuts(point, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
+        if len(cuts) < FEW_CUTS:
+            cuts += self.problem.separate_diverse_cuts(
+                points,
+                self.relaxation.columns_in_use(),
+                self.relaxation.cuts,
+                LARGEST_K,
+                FOUND_CUTS,
+                NEW_CUTS,
+                MOST_COSINE,
+                LEAST_VIOLATION,
             )
         return cuts
 
@@ -375,7 +386,7 @@ class Exploration:
             other = self.relaxation.solve_spread(share)
             limit, before = self.collection.limit(), int(is_open.sum())
             is_open = is_open & other.within(limit)
-            self.relaxation.add(self.violated(other, with_zero_half=True))
+            self.relaxation.add(self.violated(other, is_stalling=True))
             self.relaxation.drop_idle()
             n_rounds += 1
             n_idle = n_idle + 1 if is_open.sum() > 0.98 * before else 0
@@ -505,12 +516,13 @@ class Exploration:
         used = np.flatnonzero(values > POSITIVE)
         bits = self.splitter.parent_bits(self.masks[used])
         np.add.at(weights, self.nodes[used], values[used, None] * bits)
+        missing = weights.sum(axis=1)  # of each node, the value of its parents that are not placed yet
         order: list[int] = []
-        left = np.ones(self.n, dtype=bool)
-        while left.any():
-            missing = np.where(left, weights[:, left].sum(axis=1), np.inf)
-            order.append(int(np.argmin(missing)))
-            left[order[-1]] = False
+        for _ in range(self.n):
+            node = int(np.argmin(missing))
+            order.append(node)
+            missing -= weights[:, node]
+            missing[order] = np.inf
         return np.array(order, dtype=np.int64)
 
 

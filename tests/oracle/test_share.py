@@ -1,0 +1,87 @@
+"""The smallest credible set that holds a share of the posterior, against brute force over all DAGs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from credibn import ScoreTable, learn
+from credibn._run import Run
+from credibn.errors import CredibnWarning
+from credibn.factored import count_credible
+from credibn.search import SearchProblem
+from profiles import examples
+from searching import TOLERANCE, arrays, random_costs
+
+
+def table_of(costs):
+    listed = [[(-cost, parents) for parents, cost in of_node.items()] for of_node in costs]
+    return ScoreTable.from_candidates([f"v{v}" for v in range(len(costs))], listed, {"tolerance": TOLERANCE})
+
+
+def costs_of_all(costs):
+    listed = [dag for dag in oracle.all_dags(len(costs)) if all(dag[v] in costs[v] for v in range(len(costs)))]
+    return np.sort([math.fsum(costs[v][parents] for v, parents in enumerate(dag)) for dag in listed])
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(0, 2**32),
+    st.booleans(),
+    st.sampled_from([0.1, 0.5, 0.9, 0.95, 0.999]),
+    st.sampled_from(["auto", "factored"]),
+)
+@examples(100)
+def test_the_smallest_set_with_the_share_is_found(n, seed, has_ties, share, engine):
+    costs = random_costs(n, np.random.default_rng(seed), has_ties=has_ties)
+    ordered = costs_of_all(costs)
+    held = np.cumsum(np.exp(ordered[0] - ordered))
+    held /= math.fsum(np.exp(ordered[0] - ordered))
+    last = ordered[np.searchsorted(held, share * (1 - 1e-12))]
+    with pytest.warns(CredibnWarning, match="do not say for which epsilon"):
+        found = learn(scores=table_of(costs), share=share, engine=engine)
+    n_networks = int((ordered <= last + TOLERANCE).sum())
+    assert found.complete
+    assert found.n_networks == n_networks
+    assert found.epsilon == pytest.approx(last - ordered[0], abs=1e-9)
+    assert found.posterior_share == pytest.approx(held[n_networks - 1], abs=1e-12)
+    assert found.posterior_share >= share - 1e-12
+    assert found.structures.is_listed is (engine == "auto")
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32), st.booleans())
+@examples(60)
+def test_a_diagram_knows_the_mass_within_every_smaller_epsilon(n, seed, has_ties):
+    costs = random_costs(n, np.random.default_rng(seed), has_ties=has_ties)
+    names = tuple(f"v{v}" for v in range(n))
+    found = count_credible(SearchProblem(names, *arrays(costs), 5.0, TOLERANCE, "networks", run=Run())).networks
+    ordered = costs_of_all(costs)
+    ordered = ordered[ordered <= ordered[0] + 5.0 + TOLERANCE]
+    gaps = np.array([0.0, 0.7, 2.0, 5.0])
+    masses = [math.fsum(np.exp(ordered[0] - ordered[ordered <= ordered[0] + gap + TOLERANCE])) for gap in gaps]
+    assert found.log_masses(gaps) + ordered[0] == pytest.approx(np.log(masses), abs=1e-12)
+    for gap, mass in zip(gaps, masses, strict=True):
+        part = found.within(gap)
+        assert part.n_networks() == found.n_networks(gap) == (ordered <= ordered[0] + gap + TOLERANCE).sum()
+        assert part.log_mass + ordered[0] == pytest.approx(math.log(mass), abs=1e-12)
+        smallest = found.smallest_epsilon(math.log(mass * (1 - 1e-12)) - ordered[0])
+        assert smallest == pytest.approx(ordered[part.n_networks() - 1] - ordered[0], abs=2 * TOLERANCE)
+    assert found.smallest_epsilon(math.log(masses[-1] * 1.001) - ordered[0]) is None
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32), st.booleans())
+@examples(60)
+def test_networks_come_in_order_of_cost_each_once(n, seed, has_ties):
+    costs = random_costs(n, np.random.default_rng(seed), has_ties=has_ties)
+    offsets, values, masks = arrays(costs)
+    names = tuple(f"v{v}" for v in range(n))
+    problem = SearchProblem(names, offsets, values, masks, 3.0, TOLERANCE, "networks", run=Run())
+    batches = list(count_credible(problem).networks.in_order(7))
+    choices, found = np.concatenate([batch[0] for batch in batches]), np.concatenate([batch[1] for batch in batches])
+    ordered = costs_of_all(costs)
+    assert found == pytest.approx(ordered[ordered <= ordered[0] + 3.0 + TOLERANCE], abs=1e-12)
+    assert values[offsets[:-1] + choices].sum(axis=1) == pytest.approx(found, abs=1e-9)
+    assert len(np.unique(choices, axis=0)) == len(choices)

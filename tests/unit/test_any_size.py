@@ -1,0 +1,164 @@
+"""Sets of any size: listed where that ends, counted where it does not; and the share of the posterior as a goal."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+from credibn import learn
+from credibn.cli.app import app
+from credibn.errors import OptionError, TooLargeError
+from credibn.examples import sample_asia
+from credibn.learning import any_size, credible_share
+from credibn.options import SearchOptions
+from credibn.report.provenance import repeating_call
+
+
+@pytest.fixture(scope="module")
+def table():
+    return sample_asia(n_rows=200)
+
+
+@pytest.fixture(scope="module")
+def file(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "asia.csv"
+    pa.csv.write_csv(table, path)
+    return str(path)
+
+
+@pytest.mark.parametrize("constraints", [{}, {"max_parents": 2}])
+def test_a_set_too_large_to_list_is_counted(table, constraints, monkeypatch):
+    listed = learn(table, **constraints)
+    monkeypatch.setattr(any_size, "MOST_LISTED", 5)
+    monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 5)
+    found = learn(table, **constraints)
+    assert found.complete
+    assert found.engine == "factored"
+    assert not found.structures.is_listed
+    assert found.n_networks == listed.n_networks > 5
+    assert found.posterior_share == pytest.approx(listed.posterior_share, abs=1e-12)
+
+
+@pytest.mark.parametrize("constraints", [{}, {"max_parents": 2}])
+def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, monkeypatch):
+    expected = learn(table, **constraints)
+    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
+    monkeypatch.setattr(any_size, "_GROWTH", -100.0)  # the next turn is long enough
+    turns = []
+    take_turn = any_size._turn
+    monkeypatch.setattr(any_size, "_turn", lambda *args, **quota: turns.append(args) or take_turn(*args, **quota))
+    found = learn(table, **constraints)
+    assert len(turns) > 1
+    for name in ("choices", "scores", "sizes", "class_of"):
+        assert np.array_equal(getattr(found.structures, name), getattr(expected.structures, name))
+
+
+def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
+    expected = learn(table)
+    turns = []
+    take_turn = any_size._turn
+
+    def slow_at_first(call, *rest, **quota):
+        turns.append(call.search.engine)
+        answer, is_over = take_turn(call, *rest, **quota)
+        if len(turns) == 1:
+            answer = replace(answer, found=replace(answer.found, stopped=True))
+        return answer, is_over or len(turns) == 1
+
+    monkeypatch.setattr(any_size, "_turn", slow_at_first)
+    monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 5)
+    found = learn(table)
+    assert turns == ["auto", "factored", "auto"]
+    assert np.array_equal(found.structures.choices, expected.structures.choices)
+    monkeypatch.setattr(any_size, "_LONGEST_TURN", -1.0)
+    turns.clear()
+    counted = learn(table)
+    assert turns == ["auto", "factored", "auto"]
+    assert (counted.complete, counted.structures.is_listed) == (True, False)
+    assert counted.n_networks == expected.n_networks
+
+
+def test_with_quotas_nothing_is_counted(table, monkeypatch):
+    monkeypatch.setattr(any_size, "MOST_LISTED", 5)
+    assert learn(table, max_classes=2).structures.is_listed
+    assert learn(table, engine="dynamic_programming").structures.is_listed
+
+
+@pytest.mark.parametrize("share", [0.3, 0.95])
+def test_a_share_gives_the_set_of_its_epsilon(table, share):
+    found = learn(table, share=share)
+    assert found.complete
+    assert found.posterior_share >= share
+    same = learn(table, epsilon=found.epsilon)
+    assert np.array_equal(same.structures.scores, found.structures.scores)
+    assert found.settings["share"] == share
+    smaller = learn(table, epsilon=found.epsilon - 1e-6)
+    assert smaller.posterior_share < share
+    counted = learn(table, share=share, engine="factored")
+    assert counted.epsilon == found.epsilon
+    assert counted.n_networks == found.n_networks
+    assert counted.posterior_share == pytest.approx(found.posterior_share, abs=1e-12)
+
+
+def test_the_call_in_the_report_asks_for_the_share_alone(table):
+    call = repeating_call(learn(table, share=0.3))
+    assert "share=0.3" in call
+    assert "epsilon" not in call
+
+
+def test_beside_the_share_no_other_gap_can_be_given(table):
+    for name in ("bayes_factor", "epsilon", "ratio"):
+        with pytest.raises(OptionError, match=rf"both {name}=2 and share=0\.5 were given; give one of them"):
+            SearchOptions(share=0.5, **{name: 2})
+    for share in (0, 1, -1, 1.5, float("nan")):
+        with pytest.raises(OptionError, match=r"it must be above 0 and below 1, such as 0\.95"):
+            SearchOptions(share=share)
+    with pytest.raises(OptionError, match="share is 'most'; give a number"):
+        SearchOptions(share="most")
+    with pytest.raises(OptionError, match="share needs the posterior of all networks; leave out posterior_share"):
+        SearchOptions(share=0.5, posterior_share=False)
+    with pytest.raises(OptionError, match="both share and max_networks were given"):
+        learn(table, share=0.5, max_networks=3)
+
+
+def test_beyond_24_variables_a_share_is_refused():
+    data = np.random.default_rng(1).integers(0, 2, (30, 25))
+    with pytest.raises(TooLargeError, match=r"share is known only where .* up to 24 variables, and here 25 can have"):
+        learn(data, share=0.9)
+
+
+@pytest.mark.parametrize("engine", ["auto", "factored"])
+def test_stopped_before_the_share_is_reached_the_set_so_far_is_returned(table, engine, monkeypatch):
+    epsilons = []
+
+    def stop_the_second(call, scores, epsilon):
+        if epsilons:
+            call.run.reach("interrupted")
+        epsilons.append(epsilon)
+        return any_size.find_any_size(call, scores, epsilon)
+
+    monkeypatch.setattr(credible_share, "find_any_size", stop_the_second)
+    part = learn(table, share=0.99, engine=engine)
+    monkeypatch.undo()
+    first = learn(table, epsilon=epsilons[0])
+    assert len(epsilons) == 2
+    assert part.stopped_because == "interrupted"
+    assert part.n_networks == first.n_networks
+    assert part.posterior_share == pytest.approx(first.posterior_share, abs=1e-12)
+    assert part.posterior_share < 0.99
+    assert "The share that was asked for, 99 %, was not reached." in part.summary()
+    assert part.unexplored_bound == pytest.approx(first.optimal_score - epsilons[0])
+
+
+def test_the_command_takes_a_share(file):
+    done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--json"])
+    assert done.exit_code == 0
+    facts = json.loads(done.stdout)
+    assert facts["posterior_share"] >= 0.9
+    done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--bayes-factor", "3"])
+    assert done.exit_code == 2
+    assert "both --bayes-factor 3.0 and --share 0.9 were given" in " ".join(done.output.split())
