@@ -21,6 +21,8 @@ OPTIMA: dict[str, tuple[str, int | None, float]] = {
     "hailfinder500": ("hailfinder500", None, -27777.554383),
     "alarm": ("alarm", None, -14390.784302),
     "bands": ("bands", None, -5133.006858),
+    "win95pts500": ("win95pts", 500, -5267.709041),
+    "soybean": ("soybean", None, -3122.063799),
 }
 
 

@@ -1,6 +1,7 @@
 """Sets of any size: listed where that ends, counted where it does not; and the share of the posterior as a goal."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +55,31 @@ def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, m
     assert len(turns) > 1
     for name in ("choices", "scores", "sizes", "class_of"):
         assert np.array_equal(getattr(found.structures, name), getattr(expected.structures, name))
+
+
+def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
+    expected = learn(table)
+    turns = []
+    take_turn = any_size._turn
+
+    def slow_at_first(call, *rest, **quota):
+        turns.append(call.search.engine)
+        answer, is_over = take_turn(call, *rest, **quota)
+        if len(turns) == 1:
+            answer = replace(answer, found=replace(answer.found, stopped=True))
+        return answer, is_over or len(turns) == 1
+
+    monkeypatch.setattr(any_size, "_turn", slow_at_first)
+    monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 5)
+    found = learn(table)
+    assert turns == ["auto", "factored", "auto"]
+    assert np.array_equal(found.structures.choices, expected.structures.choices)
+    monkeypatch.setattr(any_size, "_LONGEST_TURN", -1.0)
+    turns.clear()
+    counted = learn(table)
+    assert turns == ["auto", "factored", "auto"]
+    assert (counted.complete, counted.structures.is_listed) == (True, False)
+    assert counted.n_networks == expected.n_networks
 
 
 def test_with_quotas_nothing_is_counted(table, monkeypatch):

@@ -1,8 +1,9 @@
 """All networks within epsilon, however many they are: listed where that ends, and counted where it does not.
 
 A list of some millions fits into memory; a set can have billions of networks. Nobody knows beforehand, so listing and
-counting take turns, each with more time than before, and the first that is finished decides. What was counted and turns
-out to be small is listed from the diagram, so the answer is the same list.
+counting take turns, each with more time than before. The size decides what is returned, not the speed of the machine:
+what was counted first and fits into a list is listed, from the diagram if it is small. Only a list that takes very long
+is left out where the count is known.
 """
 
 import math
@@ -22,6 +23,8 @@ _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
 _FIRST_TURN, _GROWTH = 4.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
+_LONGEST_TURN = 600.0
+"""Seconds for a list of what is counted already; of a time limit, half of what is left."""
 
 
 def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
@@ -38,7 +41,7 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
             return listed
         counted, is_over = _turn(counting(call), table, epsilon, math.inf if listed.found.is_cut else seconds)
         if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
-            return counted if listed.found.is_cut else _as_list(call, counted) or counted
+            return counted if listed.found.is_cut else _listed(call, counted, epsilon, **quota) or counted
         if call.run.reason is not None:
             return min(listed, counted, key=lambda answer: answer.bound)
         if not is_over:  # it does not fit into memory
@@ -66,11 +69,17 @@ def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **q
     return answer, is_over and answer.found.stopped and call.run.reason is None
 
 
-def _as_list(call: Learning, counted: Answer) -> Answer | None:
-    """Return a counted set as the list that an engine gives; None where it is too long."""
+def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> Answer | None:
+    """Return a counted set as the list that an engine gives; None where it is too long, or takes too long."""
     rows = counted.rows
-    if not isinstance(rows, FactoredStructures) or rows.n_networks > _MOST_FROM_DIAGRAM:
+    assert isinstance(rows, FactoredStructures)
+    if (rows.n_classes if counted.unit == "classes" else rows.n_networks) > MOST_LISTED:
         return None
-    with call.run.timing("search"):
-        listed = rows.listed(counted.table, counted.unit == "classes", call.run)
-    return None if listed is None else replace(counted, rows=listed)
+    if rows.n_networks <= _MOST_FROM_DIAGRAM:
+        with call.run.timing("search"):
+            listed = rows.listed(counted.table, counted.unit == "classes", call.run)
+        return None if listed is None else replace(counted, rows=listed)
+    left = call.run.seconds_left()
+    seconds = _LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2)
+    answer, _ = _turn(call, counted.table, epsilon, seconds, **quota)
+    return None if answer.found.stopped or answer.found.is_cut else answer

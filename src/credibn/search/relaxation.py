@@ -29,6 +29,8 @@ MOST_ITERATIONS = 20_000
 FIRST_ITERATIONS = 100
 """The solver cannot be told to stop, so it gets few iterations at first, then twice as many, and resumes from the basis
 it has. What it does against cycling ends with each call: with few iterations at a time, it may never arrive."""
+MOST_AT_ONCE = 3_200
+"""Iterations: about two seconds, in a large program."""
 TRIAL_ITERATIONS = 50
 """Where a solution is only compared with others."""
 IDLE_SOLUTIONS = 3
@@ -214,7 +216,7 @@ class Relaxation:
             if self._lp.isOptimal():
                 return True
             n_done = self._lp.getNIterations()
-            left, at_once = left - n_done, 2 * at_once
+            left, at_once = left - n_done, min(2 * at_once, MOST_AT_ONCE)
             if n_done == 0 or left <= 0 or not self._should_continue():
                 return False
 
