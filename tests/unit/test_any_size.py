@@ -1,6 +1,7 @@
 """Sets of any size: listed where that ends, counted where it does not; and the share of the posterior as a goal."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -44,16 +45,22 @@ def test_a_set_too_large_to_list_is_counted(table, constraints, monkeypatch):
     assert found.posterior_share == pytest.approx(listed.posterior_share, abs=1e-12)
 
 
-@pytest.mark.parametrize("constraints", [{}, {"max_parents": 2}])
-def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, monkeypatch):
-    expected = learn(table, **constraints)
-    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
-    monkeypatch.setattr(any_size, "_GROWTH", -100.0)  # the next turn is long enough
-    turns = []
+@pytest.fixture
+def slow_listing(monkeypatch):
+    """Let every turn of listing end at once, and let counting finish."""
     take_turn = any_size._turn
-    monkeypatch.setattr(any_size, "_turn", lambda *args, **quota: turns.append(args) or take_turn(*args, **quota))
-    found = learn(table, **constraints)
-    assert len(turns) > 1
+
+    def turn(call, scores, epsilon, seconds, **quota):
+        seconds = math.inf if call.search.engine == "factored" else -1.0
+        return take_turn(call, scores, epsilon, seconds, **quota)
+
+    monkeypatch.setattr(any_size, "_turn", turn)
+
+
+@pytest.mark.parametrize("constraints", [{}, {"max_parents": 2}])
+def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, slow_listing):
+    expected, found = learn(table, engine="dynamic_programming", **constraints), learn(table, **constraints)
+    assert found.engine == "factored"
     for name in ("choices", "scores", "sizes", "class_of"):
         assert np.array_equal(getattr(found.structures, name), getattr(expected.structures, name))
 
@@ -83,12 +90,12 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
     assert counted.n_networks == expected.n_networks
 
 
-def test_where_classes_could_not_be_counted_the_networks_decide(table, monkeypatch):
-    expected = learn(table)
-    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
-    monkeypatch.setattr(any_size, "_GROWTH", -100.0)
+def test_where_classes_could_not_be_counted_the_networks_decide(table, slow_listing, monkeypatch):
+    expected = learn(table, engine="dynamic_programming")
     monkeypatch.setattr(FactoredNetworks, "n_classes", lambda self, epsilon=None: None)
-    assert np.array_equal(learn(table).structures.scores, expected.structures.scores)
+    found = learn(table)
+    assert found.engine == "factored"
+    assert np.array_equal(found.structures.scores, expected.structures.scores)
 
 
 def test_with_quotas_nothing_is_counted(table, monkeypatch):
