@@ -5,9 +5,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -86,10 +85,11 @@ class Counting final : public NetworkCounter {
     base::StopFlag stop;
     const base::Watch check = [&stop](double) { return stop.check(), true; };
     try {
-      base::run_tasks(inputs.size(), n_threads, watch, stop, [&](std::size_t k, unsigned, base::TaskProgress&) {
-        base::ThrottledWatch throttled(check);
-        deepen(inputs[k], networks_.order, allowed, throttled, built[k]);
-      });
+      base::run_tasks(inputs.size(), std::min(n_threads, kBranchesAtOnce), watch, stop,
+                      [&](std::size_t k, unsigned, base::TaskProgress&) {
+                        base::ThrottledWatch throttled(check);
+                        deepen(inputs[k], networks_.order, allowed, throttled, built[k]);
+                      });
     } catch (const base::Stopped&) {
       return std::vector<Outcome>(inputs.size(), Outcome::stopped);
     }
@@ -117,7 +117,7 @@ class Counting final : public NetworkCounter {
 
  private:
   static constexpr std::size_t kFewSteps = 200'000;
-  static constexpr std::size_t kBranchesAtOnce = 16;  // share the memory, whatever the number of threads
+  static constexpr unsigned kBranchesAtOnce = 16;  // share the memory, whatever the number of threads
   static constexpr std::size_t kBytesAfterStop = std::size_t(1) << 26;
 
   struct Built {

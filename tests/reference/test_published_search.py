@@ -86,12 +86,22 @@ def test_reference_counts(scored, name, score, bayes_factor, engine, optimum, ex
 
 
 @pytest.mark.slow
-def test_a_sample_of_hepar2_is_counted_in_branches(shared_data):
-    rows = read_network(shared_data / "networks" / "hepar2.bif").sample(100, seed=7)
-    found = learn(read_data(rows.astype(str)), bayes_factor=3, engine="factored")
+@pytest.mark.parametrize(
+    ("name", "ties", "expected"),
+    [
+        ("hepar2", None, (558_609_800, 9_655_018)),
+        ("win95pts", (84_276_412_416, 859_963_392), (4_597_076_253_671_424, 10_319_059_058_688)),
+    ],
+)
+def test_samples_are_counted_in_branches(shared_data, name, ties, expected):
+    rows = read_network(shared_data / "networks" / f"{name}.bif").sample(100, seed=7)
+    with pytest.warns(CredibnWarning, match="constant"):
+        data = read_data(rows.astype(str))
+    found = learn(data, bayes_factor=3, engine="factored")
     assert found.complete
     assert found.statistics["n_branches"] > 100
-    assert (found.n_networks, found.n_classes) == (558_609_800, 9_655_018)
+    assert (found.n_networks, found.n_classes) == expected
+    assert ties is None or found.count_within(0.0) == ties
 
 
 @pytest.mark.parametrize(("name", "bayes_factor"), [("insurance", 150), ("voting", 20), ("sponge", 3), ("barley", 20)])

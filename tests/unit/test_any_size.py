@@ -13,6 +13,7 @@ from credibn import learn
 from credibn.cli.app import app
 from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
+from credibn.factored import FactoredNetworks
 from credibn.learning import any_size, credible_share
 from credibn.options import SearchOptions
 from credibn.report.provenance import repeating_call
@@ -80,6 +81,14 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
     assert turns == ["auto", "factored", "auto"]
     assert (counted.complete, counted.structures.is_listed) == (True, False)
     assert counted.n_networks == expected.n_networks
+
+
+def test_where_classes_could_not_be_counted_the_networks_decide(table, monkeypatch):
+    expected = learn(table)
+    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
+    monkeypatch.setattr(any_size, "_GROWTH", -100.0)
+    monkeypatch.setattr(FactoredNetworks, "n_classes", lambda self, epsilon=None: None)
+    assert np.array_equal(learn(table).structures.scores, expected.structures.scores)
 
 
 def test_with_quotas_nothing_is_counted(table, monkeypatch):

@@ -123,10 +123,11 @@ def test_highlighted_variables_have_a_thick_border(asia):
 def test_required_edges_are_marked():
     found = learn(sample_asia(), bayes_factor=3, required_edges=["smoke->lung"])
     edges = drawing_of(found).edges
-    assert [edge.ends for edge in edges if edge.is_required] == [
+    assert [edge.ends for edge in edges if edge.stroke.has_dot] == [
         (found.names.index("smoke"), found.names.index("lung"))
     ]
-    assert 'width="8" height="8"' in found.graph_svg()
+    assert found.graph_svg().count("<circle") == 2  # the edge, and the legend
+    assert "required by the constraints" in [text.get_text() for text in found.plot_graph().get_legend().get_texts()]
 
 
 def test_names_are_text_and_no_formula(tmp_path):

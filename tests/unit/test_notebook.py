@@ -14,11 +14,12 @@ import pytest
 from credibn import CPDAG, CredibleNetworks, average_models, exact_posterior, fit_network, k_best_classes, learn
 from credibn.examples import sample_asia
 from credibn.posterior import posterior_of_scores
+from credibn.report import notebook
 from credibn.report.notebook import _MOST_NODES
 
 GOLDEN = Path(__file__).parent / "golden"
 NASTY = '<script>alert("x")</script>'
-VOID = ("path", "polygon", "rect")
+VOID = ("circle", "path", "polygon", "rect")
 
 
 class Page(HTMLParser):
@@ -104,6 +105,14 @@ def test_set_shows_its_summary_and_best_classes():
         assert float(row[3].rstrip(" %")) == pytest.approx(100 * one.weight, abs=0.006)
         assert float(row[4].rstrip(" %")) == pytest.approx(100 * one.weight * found.posterior_share, abs=0.006)
         assert row[5] == ", ".join(one.graph.edges_as_text)
+
+
+def test_set_shows_its_graph_where_that_is_quick(monkeypatch):
+    found = learn(sample_asia(300))
+    assert page_of(found).tags.count("svg") == 1
+    assert {"smoke", "dysp", "direction open"} <= set(page_of(found).texts)
+    monkeypatch.setattr(notebook, "_MOST_AVERAGED", len(found.structures) - 1)
+    assert page_of(found).tags.count("svg") == 0
 
 
 def test_set_without_networks_and_edges():

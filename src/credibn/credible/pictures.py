@@ -35,7 +35,7 @@ class Pictures:
 
         An arrow has a decided direction, by the rule of `threshold_graph`; a line has none. Solid lines are edges of at
         least 95 % probability within the set, dashed ones of at least 50 %, dotted ones of less. A wider line is more
-        probable. A square at the tail of an arrow marks an edge that the constraints require.
+        probable. A dot at the tail of an arrow marks an edge that the constraints require.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ _MOST_FROM_DIAGRAM = 200_000
 _FIRST_TURN, _GROWTH = 4.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
 _LONGEST_TURN = 600.0
-"""Seconds for a list of what is counted already; of a time limit, half of what is left."""
+"""Seconds for a list of what is counted already; of a time limit, half of the rest."""
 
 
 def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
@@ -73,7 +73,8 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
     """Return a counted set as the list that an engine gives; None where it is too long, or takes too long."""
     rows = counted.rows
     assert isinstance(rows, FactoredStructures)
-    if (rows.n_classes if counted.unit == "classes" else rows.n_networks) > MOST_LISTED:
+    is_by_class = counted.unit == "classes" and rows.are_classes_counted
+    if (rows.n_classes if is_by_class else rows.n_networks) > MOST_LISTED:
         return None
     if rows.n_networks <= _MOST_FROM_DIAGRAM:
         with call.run.timing("search"):

@@ -37,6 +37,7 @@ class Stroke(NamedTuple):
     width: float
     dashes: tuple[float, ...] = ()
     has_head: bool = False
+    has_dot: bool = False  # at its tail
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,6 @@ class DrawnEdge:
     stroke: Stroke
     label: str
     title: str
-    is_required: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ def stroke_of(probability: float, is_decided: bool) -> Stroke:
 _LEGEND = (
     (stroke_of(1.0, True), "direction decided"),
     (stroke_of(1.0, False), "direction open"),
+    (stroke_of(1.0, True)._replace(has_dot=True), "required by the constraints"),
     (Stroke(SOFT, stroke_of(0.75, False).width, _DASHES["likely"]), f"probability {LIKELY:.0%} to {SURE:.0%}"),
     (Stroke(SOFT, stroke_of(0.25, False).width, _DASHES["unlikely"]), f"below {LIKELY:.0%}"),
 )
@@ -184,22 +185,22 @@ def _required(found: CredibleSet) -> set[tuple[int, int]]:
 
 def _edge(names: Sequence[str], pair: Joined, required: set[tuple[int, int]]) -> DrawnEdge:
     a, b = pair[:2] if pair.direction >= 0 else (pair.second, pair.first)
-    arrow = "→" if pair.direction else "—"
-    title = f"{names[a]} {arrow} {names[b]}: {pair.joined:.3f}"
-    return DrawnEdge(
-        (a, b), stroke_of(pair.joined, pair.direction != 0), f"{pair.joined:.2f}", title, (a, b) in required
-    )
+    stroke = stroke_of(pair.joined, pair.direction != 0)._replace(has_dot=(a, b) in required)
+    return DrawnEdge((a, b), stroke, f"{pair.joined:.2f}", _said(names, pair))
 
 
 def legend_of(edges: Iterable[DrawnEdge], entries: Sequence[tuple[Stroke, str]]) -> tuple[tuple[Stroke, str], ...]:
     """Return the entries of a legend that some edge needs: of its colour, or of its dashes."""
-    drawn = list(edges)
-    colours, dashes = {edge.stroke.colour for edge in drawn}, {edge.stroke.dashes for edge in drawn}
-    return tuple(
-        (stroke, words)
-        for stroke, words in entries
-        if (stroke.colour in colours if not stroke.dashes else stroke.dashes in dashes)
-    )
+    drawn = [edge.stroke for edge in edges]
+
+    def is_needed(entry: Stroke) -> bool:
+        if entry.has_dot:
+            return any(stroke.has_dot for stroke in drawn)
+        if entry.dashes:
+            return any(stroke.dashes == entry.dashes for stroke in drawn)
+        return any(stroke.colour == entry.colour for stroke in drawn)
+
+    return tuple((stroke, words) for stroke, words in entries if is_needed(stroke))
 
 
 def drawing_of_edges(

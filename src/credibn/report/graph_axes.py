@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from credibn.report.drawing import Drawing, DrawnEdge, Stroke
 from credibn.report.figures import INK, SOFT
-from credibn.report.graph_files import label_places
+from credibn.report.graph_files import DOT_RADIUS, label_places
 from credibn.report.layout import shortened
 from credibn.report.routes import Point, Route, arcs, arrowhead, towards
 
@@ -60,7 +60,7 @@ def _points_per_unit(axes: Axes, drawing: Drawing) -> float:
 
 
 def _draw_edge(axes: Axes, edge: DrawnEdge, route: Route, unit: float) -> None:
-    from matplotlib.patches import PathPatch, Polygon, Rectangle
+    from matplotlib.patches import Circle, PathPatch, Polygon
     from matplotlib.path import Path
 
     head, line = (None, route) if not edge.stroke.has_head else arrowhead(route, edge.stroke.width)
@@ -72,9 +72,9 @@ def _draw_edge(axes: Axes, edge: DrawnEdge, route: Route, unit: float) -> None:
     axes.add_patch(PathPatch(Path(points, codes), fill=False, zorder=2, **_look(edge.stroke, unit)))
     if head is not None:
         axes.add_patch(Polygon(head, closed=True, color=edge.stroke.colour, linewidth=0, zorder=2))
-    if edge.is_required:
-        x, y = towards(route[0], route[1], 8.0)
-        axes.add_patch(Rectangle((x - 4, y - 4), 8, 8, color=edge.stroke.colour, linewidth=0, zorder=4))
+    if edge.stroke.has_dot:
+        dot = towards(route[0], route[1], DOT_RADIUS)
+        axes.add_patch(Circle(dot, DOT_RADIUS, color=edge.stroke.colour, linewidth=0, zorder=4))
 
 
 def _look(stroke: Stroke, unit: float) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _draw_label(axes: Axes, edge: DrawnEdge, place: Point, unit: float) -> None:
 def _draw_legend(axes: Axes, drawing: Drawing) -> None:
     from matplotlib.legend_handler import HandlerBase
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Polygon
+    from matplotlib.patches import Ellipse, Polygon
 
     class Sample(HandlerBase):
         """Draws a short edge, with an arrowhead where it has one."""
@@ -136,7 +136,10 @@ def _draw_legend(axes: Axes, drawing: Drawing) -> None:
             line = Line2D([left, left + width - length], [y, y], color=stroke.colour, transform=transform)
             line.set(linewidth=look["linewidth"], linestyle=look["linestyle"], dash_capstyle="butt")
             tip = [(left + width, y), (left + width - length, y + 4), (left + width - length, y - 4)]
-            return [line, Polygon(tip, color=stroke.colour, linewidth=0, transform=transform)]
+            head = Polygon(tip, color=stroke.colour, linewidth=0, transform=transform)
+            if not stroke.has_dot:
+                return [line, head]
+            return [line, head, Ellipse((left + 3, y), 6, 6, color=stroke.colour, linewidth=0, transform=transform)]
 
     handles = []
     for stroke, words in drawing.legend:

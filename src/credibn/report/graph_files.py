@@ -13,6 +13,7 @@ from credibn.report.layout import shortened
 from credibn.report.routes import Point, Route, arcs, arrowhead, curve_points, towards
 
 _FONT = 'font-family="Helvetica, Arial, DejaVu Sans, sans-serif"'
+DOT_RADIUS = 5.0
 _LEGEND_LINE = 24.0
 _SAMPLE = 38.0
 _ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
@@ -56,9 +57,9 @@ def _edge(edge: DrawnEdge, route: Route) -> list[str]:
     lines = [f"<g><title>{escape(edge.title)}</title>{_path(shortened_route, edge.stroke)}"]
     if head is not None:
         lines.append(f'<polygon points="{" ".join(map(_spot, head))}" fill="{edge.stroke.colour}"/>')
-    if edge.is_required:
-        x, y = towards(route[0], route[1], 8.0)
-        lines.append(f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="{edge.stroke.colour}"/>')
+    if edge.stroke.has_dot:
+        x, y = towards(route[0], route[1], DOT_RADIUS)
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT_RADIUS}" fill="{edge.stroke.colour}"/>')
     return [*lines, "</g>"]
 
 

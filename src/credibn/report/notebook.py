@@ -25,6 +25,8 @@ _PROBABLE_EDGES_SHOWN = 10
 _STATES_SHOWN = 6
 _MOST_NODES = 80
 """A graph of more nodes is not drawn: nobody could read it in a cell."""
+_MOST_AVERAGED = 50_000
+"""Classes over which a cell averages for its graph."""
 
 _Edges = Sequence[tuple[Hashable, Hashable]]
 
@@ -32,9 +34,7 @@ _Edges = Sequence[tuple[Hashable, Hashable]]
 def credible_set_html(found: CredibleSet) -> str:
     """Return what was found, in sentences, the graph of edge probabilities, and the best classes."""
     sentences = [_paragraph(line) for line in found.summary().splitlines()]
-    graph = (
-        drawing_svg(drawing_of(found), is_file=False) if len(found.names) <= _MOST_NODES and found.n_networks else ""
-    )
+    graph = drawing_svg(drawing_of(found), is_file=False) if _is_quick_to_draw(found) else ""
     if not found.n_networks or not found.are_classes_known:
         return _block(*sentences, graph)
     held = found.posterior_share
@@ -57,6 +57,12 @@ def credible_set_html(found: CredibleSet) -> str:
         _table([*header, "edges of the class"], rows, numbers=range(len(header))) if rows else "",
         _paragraph(f"and {n_more:,} more") if n_more else "",
     )
+
+
+def _is_quick_to_draw(found: CredibleSet) -> bool:
+    """Whether the graph takes a second or so: a cell that shows a result should not keep its reader waiting."""
+    is_short = not found.structures.is_listed or len(found.structures) <= _MOST_AVERAGED
+    return found.n_networks > 0 and len(found.names) <= _MOST_NODES and is_short
 
 
 def class_html(one: CredibleClass) -> str:
