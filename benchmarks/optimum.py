@@ -23,6 +23,7 @@ OPTIMA: dict[str, tuple[str, int | None, float]] = {
     "bands": ("bands", None, -5133.006858),
     "win95pts500": ("win95pts", 500, -5267.709041),
     "soybean": ("soybean", None, -3122.063799),
+    "wdbc": ("wdbc", None, -6602.118072),
 }
 
 

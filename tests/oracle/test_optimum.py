@@ -11,6 +11,7 @@ import oracle
 from credibn import k_best_classes, k_best_networks, learn, score_parent_sets
 from credibn.learning import runs
 from credibn.search import SearchProblem, exploration
+from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import DynamicProgramming
 from profiles import examples
 from searching import TOLERANCE, arrays, dags_of, equivalent_costs, leave_a_gap, random_costs, search
@@ -164,3 +165,14 @@ def test_one_network_with_epsilon_zero_is_searched_for_once(engine, monkeypatch)
     assert found.complete
     assert found.n_networks == 1
     assert [problem.optimum_only for problem in searches] == [True]
+
+
+@pytest.mark.parametrize(
+    ("optimum_only", "most_seconds", "is_done"), [(True, 20.0, True), (True, -1.0, False), (False, -1.0, True)]
+)
+def test_large_tables_of_subsets_are_not_made_for_the_optimum(optimum_only, most_seconds, is_done, monkeypatch):
+    monkeypatch.setattr(exploration, "MOST_OPTIMUM_SUBSET_SECONDS", most_seconds)
+    costs = random_costs(4, np.random.default_rng(0))
+    problem = SearchProblem(("a", "b", "c", "d"), *arrays(costs), 0.0, TOLERANCE, optimum_only=optimum_only)
+    started = exploration.Exploration(problem, new_collection(problem))
+    assert started.enumerate_subsets(np.ones(len(problem.costs), dtype=np.uint8)) is is_done

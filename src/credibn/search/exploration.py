@@ -76,6 +76,8 @@ MOST_IDLE = 4
 ROOT_ROUNDS = 400
 MOST_SUBSET_SECONDS = 1800.0
 """Beyond this, a gap that the root leaves is closed by branching."""
+MOST_OPTIMUM_SUBSET_SECONDS = 20.0
+"""Likewise, where only the optimum is wanted: branching takes less memory, and usually less time."""
 BRANCH_ROUNDS = 6
 MOST_TIE_STEPS = 20_000
 """To list what ties with the optimum, where one network is enough."""
@@ -368,7 +370,10 @@ class Exploration:
     def enumerate_subsets(self, is_open: Flags) -> bool:
         """Hand all networks to the collection by dynamic programming over what is still open, if that is affordable."""
         estimate = within_memory(self.asked_for, estimate_subsets(self.asked_for, is_open))
-        if not estimate.possible or estimate.seconds > MOST_SUBSET_SECONDS:
+        most_seconds = MOST_SUBSET_SECONDS
+        if self.asked_for.optimum_only:
+            most_seconds = min(most_seconds, MOST_OPTIMUM_SUBSET_SECONDS)
+        if not estimate.possible or estimate.seconds > most_seconds:
             return False
         unexplored, _ = search_subsets(self.asked_for, is_open, self.collection)
         self.statistics.is_by_subsets = True
