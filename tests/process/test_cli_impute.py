@@ -1,6 +1,9 @@
 """Gaps on the command line."""
 
 import json
+import re
+from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,6 +35,34 @@ def test_impute_prints_a_summary_and_the_pairs_and_writes_them(garden):
     facts = json.loads(as_json.stdout, parse_constant=lambda text: pytest.fail(text))
     assert (facts["n_imputations"], facts["n_rounds"], facts["out"]) == (2, 4, "pairs.csv")
     assert list(pd.read_csv("pairs.csv").columns)[:5] == ["first", "second", "forward", "backward", "joined"]
+
+
+def test_impute_writes_tables_and_the_report_to_a_folder(garden):
+    shown = run("impute", "garden.csv", "--imputations", "2", "--rounds", "4", "--threads", "1", "--out", "a/garden")
+    assert shown.exit_code == 0, shown.output
+    assert "report: a/garden/report.html" in shown.stderr
+    assert sorted(path.name for path in Path("a/garden").iterdir()) == ["edges.csv", "r_hat.csv", "report.html"]
+    assert list(pd.read_csv("a/garden/r_hat.csv").columns) == ["of", "r_hat"]
+    page = unescape(Path("a/garden/report.html").read_text(encoding="utf-8"))
+    call = re.search(r"<pre.*?>(.*?)</pre>", page, flags=re.DOTALL)[1]
+    made = {}
+    exec(call, made)
+    made["found"].write_report("again.html")
+    assert unescape(Path("again.html").read_text(encoding="utf-8")) == page
+
+
+def test_impute_refuses_a_folder_that_cannot_be_made_before_the_work(garden):
+    Path("file").touch()
+    refused = run("impute", "garden.csv", "--out", "file/garden")
+    assert refused.exit_code != 0
+    assert "file/garden" in refused.output
+
+
+def test_impute_refuses_a_table_of_an_unknown_kind(garden):
+    refused = run("impute", "garden.csv", "--out", "pairs.xlsx")
+    assert refused.exit_code != 0
+    assert "tables are written to .csv, .tsv, .parquet files" in " ".join(refused.output.split())
+    assert not Path("pairs.xlsx").exists()
 
 
 def test_missing_values_are_refused_with_the_command_that_fills_them_in(garden):

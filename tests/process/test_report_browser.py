@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from credibn import CredibleSet, learn, read_data
+from credibn import CredibleSet, impute_and_learn, learn, read_data
 from credibn.credible.structures import group
 from credibn.examples import sample_asia
 from credibn.report import write_learning_page
@@ -54,6 +54,9 @@ def pages(tmp_path_factory):
         found, structures=found.rows.first(0), complete=False, stopped_because="time_limit", unexplored_bound=math.inf
     )
     write_learning_page(nothing, folder / "nothing.html", few)
+    gapped = sample_asia(200).select(["tub", "lung", "either"]).to_pandas()
+    gapped.loc[::5, "tub"] = None
+    impute_and_learn(gapped, n_imputations=2, n_rounds=4, n_threads=1).write_report(folder / "imputed.html")
     return folder
 
 
@@ -110,7 +113,7 @@ def n_edges(page, viewer="#graph-view"):
     return page.locator(f"{viewer} .edge").count()
 
 
-@pytest.mark.parametrize("name", ["few", "many"])
+@pytest.mark.parametrize("name", ["few", "many", "imputed"])
 def test_the_slider_shows_and_hides_edges(show, name):
     page = show(name)
     joined = [pair["joined"] for pair in drawn(page)["pairs"]]

@@ -24,11 +24,11 @@ STAGES = {
     "effects": 11,
     "learning": 11,
     "imputation": 12,
-    "report": 12,
-    "examples": 12,
-    "sklearn": 13,
-    "cli": 14,
-    "__main__": 15,
+    "report": 13,
+    "examples": 13,
+    "sklearn": 14,
+    "cli": 15,
+    "__main__": 16,
 }
 """Each stage may import itself and those with a smaller number; equal numbers do not know each other.
 

@@ -23,6 +23,7 @@ from credibn.credible.structures import Structures
 from credibn.effects.effect import ASSUMPTIONS
 from credibn.errors import CredibnWarning, OptionError
 from credibn.examples import sample_asia, tic_tac_toe
+from credibn.imputation import ImputedResult
 from credibn.report import class_lines, learning_headline, learning_page, scoring_headline, write_learning_page
 from credibn.report.class_lines import MOST_CLASSES, best_classes, edges_text
 from credibn.report.pairs import agreement_sentence, pairs_of
@@ -739,3 +740,86 @@ def test_a_page_has_effects_where_they_are_asked_for(tmp_path, asia, asia_result
     assert ASSUMPTIONS not in page.read_text(encoding="utf-8")
     with pytest.raises(OptionError, match="effects needs the table"):
         write_learning_page(asia_result, page, effects=True)
+
+
+def small_imputed(forward=(0.5, 1.0), compelled=(0.0, 0.0), **changed):
+    """Two chains of two rounds by hand, of a table of three rows with two gaps; the second round counts."""
+    data, result = small_result(settings={"score": "bic", "posterior_share": False, "time_limit": 0.5})
+    trace = np.zeros((2, 2, 2, 2))
+    agreed = trace.copy()
+    trace[:, 1, 0, 1], agreed[:, 1, 0, 1] = forward, compelled
+    content = {
+        "sets": (result, result),
+        "tables": (data, data),
+        "trace_scores": np.array([[-5.0, -3.75], [-6.0, -3.75]]),
+        "trace_edges": trace,
+        "trace_compelled": agreed,
+        "n_missing": {"rain": 0, "<wet>": 2},
+        "n_complete_rows": 1,
+        "n_rounds": 2,
+        "settings": {"n_imputations": 2, "n_rounds": 2, "seed": 7, "time_limit": None},
+    }
+    return ImputedResult(**{**content, **changed})
+
+
+def imputation_page_of(result, path):
+    result.write_report(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_imputation_page_is_the_golden_file(tmp_path):
+    check_golden(imputation_page_of(small_imputed(), tmp_path / "page.html"), "imputation_page.html")
+
+
+def test_imputation_page_loads_nothing_and_has_the_same_bytes_each_time(tmp_path):
+    pages = [imputation_page_of(small_imputed(), tmp_path / f"{at}.html") for at in range(2)]
+    check_loads_nothing(pages[0], n_scripts=2)
+    assert pages[0] == pages[1]
+
+
+def test_imputation_page_shows_gaps_pooled_pairs_and_their_spread(tmp_path):
+    page = imputation_page_of(small_imputed(), tmp_path / "page.html")
+    assert cells(page, "gaps") == [["rain", "0", "0 %"], ["&lt;wet&gt;", "2", "66.7 %"]]
+    assert cells(page, "pairs") == [["rain", "&lt;wet&gt;", "75.0 %", "25.0", "25.0", "75.0 %", "0 %", "∞"]]
+    assert "33.3 % of the values are missing. They were filled in 2 times, each in 2 rounds." in page
+    assert "missing at random" in page
+
+
+@pytest.mark.parametrize(("compelled", "direction"), [((0.5, 1.0), 1), ((0.5, 0.9), 0), ((0.0, 0.0), 0)])
+def test_imputation_page_draws_an_arrow_only_where_completed_tables_decide_the_direction(
+    tmp_path, compelled, direction
+):
+    page = imputation_page_of(small_imputed(compelled=compelled), tmp_path / "page.html")
+    (pair,) = drawn(page)["pairs"]
+    assert (pair["joined"], pair["forward"], pair["direction"]) == (0.75, 0.75, direction)
+
+
+def test_imputation_page_says_whether_chains_have_settled(tmp_path):
+    traces = {"trace_scores": np.tile([-5.0, -4.0, -3.0, -4.0], (2, 1)), "n_rounds": 4}
+    for forward, is_settled in ((0.5, 0.5), True), ((0.5, 1.0), False):
+        edges = np.zeros((2, 4, 2, 2))
+        edges[:, 2:, 0, 1] = np.array(forward)[:, None]
+        result = small_imputed(trace_edges=edges, trace_compelled=0 * edges, **traces)
+        page = imputation_page_of(result, tmp_path / "page.html")
+        assert ("does not depend on where they began" in page) is is_settled
+        assert ("Raise n_rounds (--rounds)" in page) is not is_settled
+
+
+def test_imputation_page_without_an_edge_has_no_graph(tmp_path):
+    page = imputation_page_of(small_imputed(forward=(0.0, 0.0)), tmp_path / "page.html")
+    check_loads_nothing(page, n_scripts=2)
+    assert "No network of any completed table has an edge." in page
+    assert 'id="graph"' not in page
+
+
+def test_imputation_page_repeats_the_call_of_a_run_that_was_stopped(tmp_path):
+    settings = {"n_imputations": 2, "n_rounds": 9, "seed": 7, "time_limit": 60.0}
+    page = unescape(
+        imputation_page_of(small_imputed(stopped_because="time_limit", settings=settings), tmp_path / "page.html")
+    )
+    call = re.search(r"<pre.*?>(.*?)</pre>", page, flags=re.S)[1]
+    assert "credibn.impute_and_learn(" in call
+    assert "    n_imputations=2,\n    n_rounds=9,\n    seed=7,\n    time_limit=60.0,\n    score='bic'," in call
+    assert "posterior_share" not in call
+    assert "another run may find more or fewer" in page
+    assert "2 of 9 (time limit)" in page

@@ -89,7 +89,7 @@ def deliver(
     With `is_data`, credibn can read the table again: CSV has each cell as it is, and not as `plain_cell` shows it.
     """
     if out is not None:
-        _write_table(frame, out, is_data)
+        write_table(frame, out, is_data)
     if as_json:
         content = {"out": str(out)} if out is not None else {"out": None, "columns": _as_lists(frame)}
         typer.echo(json.dumps({**facts, "n_rows": len(frame), **content}, default=str))
@@ -113,7 +113,8 @@ def _csv(frame: "DataFrame", delimiter: str, is_data: bool) -> str:
     return str(shown.to_csv(index=False, sep=delimiter, lineterminator="\n"))
 
 
-def _write_table(frame: "DataFrame", out: Path, is_data: bool) -> None:
+def write_table(frame: "DataFrame", out: Path, is_data: bool = False) -> None:
+    """Write a table to a file, all or nothing; its ending says how."""
     delimiter = _TABLES[out.suffix.lower()]
     with replacing(out) as sink:
         if delimiter is None:

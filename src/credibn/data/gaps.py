@@ -29,11 +29,6 @@ class GappedTable:
 
     __reduce__ = rebuilt_from_fields
 
-    @property
-    def share_missing(self) -> float:
-        """The share of values that are missing."""
-        return float((self.are_missing @ self.weights).sum() / (self.weights.sum() * len(self.names)))
-
     @cached_property
     def gapped(self) -> NDArray[np.intp]:
         """For each row of the table that has a gap, the distinct row that it is in: each is filled in by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a fr
 
 SETTLED = 1.2
 """R-hat above this says that chains have not forgotten where they began."""
+ASSUMPTION = "This assumes that values are missing at random: given what is there, not because of what is missing."
 _DIGITS = 12
 """Of probabilities: the rest is rounding."""
 _WORTH_SAYING = 0.01
@@ -48,8 +50,12 @@ class ImputedResult:
         The optimal score in each round.
     trace_edges : ndarray of float64, shape (imputations, rounds, n, n)
         The probability of each directed edge in each round, rows parents.
-    share_missing : float
-        The share of the values that are missing.
+    trace_compelled : ndarray of float64, shape (imputations, rounds, n, n)
+        The part of it that is from classes whose networks agree on the direction.
+    n_missing : mapping from str to int
+        How many values of each variable are missing.
+    n_complete_rows : int
+        The rows without a gap.
     n_rounds : int
     stopped_because : str or None
         Why not all rounds were done: "time_limit" or "interrupted".
@@ -60,13 +66,16 @@ class ImputedResult:
     tables: tuple[Dataset, ...]
     trace_scores: NDArray[np.float64]
     trace_edges: NDArray[np.float64]
-    share_missing: float
+    trace_compelled: NDArray[np.float64]
+    n_missing: Mapping[str, int]
+    n_complete_rows: int
     n_rounds: int
     stopped_because: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        for name in ("n_missing", "settings"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     __reduce__ = rebuilt_from_fields
 
@@ -76,6 +85,16 @@ class ImputedResult:
         return self.sets[0].names
 
     @property
+    def n_rows(self) -> int:
+        """The rows of the table."""
+        return self.tables[0].n_rows
+
+    @property
+    def share_missing(self) -> float:
+        """The share of the values that are missing."""
+        return sum(self.n_missing.values()) / (self.n_rows * len(self.names))
+
+    @property
     def complete(self) -> bool:
         """Whether every credible set is complete, and all rounds were done."""
         return self.stopped_because is None and all(found.complete for found in self.sets)
@@ -83,7 +102,15 @@ class ImputedResult:
     @property
     def edges_by_table(self) -> NDArray[np.float64]:
         """The probability of each directed edge in the second half of the rounds, shape (imputations, rounds, n, n)."""
-        return self.trace_edges[:, self.n_rounds // 2 :]
+        return self._late(self.trace_edges)
+
+    def _late(self, trace: NDArray[np.float64]) -> NDArray[np.float64]:
+        return trace[:, self.n_rounds // 2 :]
+
+    def compelled(self) -> NDArray[np.float64]:
+        """Return the mean of `trace_compelled` over the second half of the rounds, rows parents."""
+        mean: NDArray[np.float64] = self._late(self.trace_compelled).mean(axis=(0, 1))
+        return mean
 
     def edge_probabilities(self) -> DataFrame:
         """Return each pair of variables that some network joins, with averages over completed tables.
@@ -166,34 +193,47 @@ class ImputedResult:
 
     def summary(self) -> str:
         """Return what was done and found, and how sure it is, in a few sentences."""
-        edges, apart = self.edge_probabilities(), self.r_hat()
-        n_networks = [found.n_networks for found in self.sets]
-        worst = str(apart.idxmax())
-        widest = edges.iloc[int(np.argmax(edges["spread"].to_numpy()))] if len(edges) else None
-        lines = [
-            f"{100 * self.share_missing:.1f} % of the values are missing. They were filled in {len(self.sets)} times, "
-            f"each in {plural(self.n_rounds, 'round')}.",
-            f"The completed tables have {_range(n_networks)} credible networks each.",
-        ]
-        if widest is not None and widest["spread"] >= _WORTH_SAYING:
-            lines.append(
-                f"Most uncertain because of the gaps: {widest['first']} and {widest['second']} are joined with "
-                f"probability {widest['joined']:.2f}, which varies by {widest['spread']:.2f} between tables."
-            )
-        settled = "have settled" if apart.max() <= SETTLED else f"may need more rounds (above {SETTLED})"
-        lines.append(f"Largest R-hat: {apart.max():.3f} ({worst}); the chains {settled}.")
-        if self.stopped_because is not None:
-            lines.append(f"Stopped early ({self.stopped_because}).")
-        lines.append(
-            "This assumes that values are missing at random: given what is there, not because of what is missing."
-        )
-        return "\n".join(lines)
+        return "\n".join([missing_sentence(self), *found_sentences(self), ASSUMPTION])
+
+    def write_report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as one HTML file that loads nothing; if that fails, an older file stays as it was.
+
+        It has what was asked of which table, the gaps, the graph and the pairs with their spread, and R-hat.
+        """
+        from credibn.report import write_imputation_page  # templates and figures: only a page needs them
+
+        write_imputation_page(self, path)
 
     def __repr__(self) -> str:
         return (
             f"ImputedResult({len(self.sets)} imputations of {100 * self.share_missing:.1f} % missing values, "
             f"{plural(self.n_rounds, 'round')}, {plural(len(self.names), 'variable')})"
         )
+
+
+def missing_sentence(result: ImputedResult) -> str:
+    """Say how much is missing, and how often it was filled in."""
+    return (
+        f"{100 * result.share_missing:.1f} % of the values are missing. They were filled in {len(result.sets)} times, "
+        f"each in {plural(result.n_rounds, 'round')}."
+    )
+
+
+def found_sentences(result: ImputedResult) -> list[str]:
+    """Say how much the completed tables leave open, and whether the chains have settled."""
+    edges, apart = result.edge_probabilities(), result.r_hat()
+    widest = edges.iloc[int(np.argmax(edges["spread"].to_numpy()))] if len(edges) else None
+    lines = [f"The completed tables have {_range([found.n_networks for found in result.sets])} credible networks each."]
+    if widest is not None and widest["spread"] >= _WORTH_SAYING:
+        lines.append(
+            f"Most uncertain because of the gaps: {widest['first']} and {widest['second']} are joined with "
+            f"probability {widest['joined']:.2f}, which varies by {widest['spread']:.2f} between tables."
+        )
+    settled = "have settled" if apart.max() <= SETTLED else f"may need more rounds (above {SETTLED})"
+    lines.append(f"Largest R-hat: {apart.max():.3f} ({apart.idxmax()}); the chains {settled}.")
+    if result.stopped_because is not None:
+        lines.append(f"Stopped early ({result.stopped_because}).")
+    return lines
 
 
 def _range(counts: list[int]) -> str:

@@ -133,10 +133,12 @@ def impute_and_learn(
         tables=tuple(chain.tables[n_done - 1] for chain in chains),
         trace_scores=np.array([chain.scores[:n_done] for chain in chains]),
         trace_edges=np.array([chain.edges[:n_done] for chain in chains]),
-        share_missing=table.share_missing,
+        trace_compelled=np.array([chain.compelled[:n_done] for chain in chains]),
+        n_missing=dict(zip(table.names, (table.are_missing @ table.weights).tolist(), strict=True)),
+        n_complete_rows=int(table.weights.sum()) - len(table.gapped),
         n_rounds=n_done,
         stopped_because=stopped,
-        settings={"n_imputations": n_imputations, "n_rounds": n_rounds, "seed": seed},
+        settings={"n_imputations": n_imputations, "n_rounds": n_rounds, "seed": seed, "time_limit": seconds},
     )
 
 
@@ -165,6 +167,7 @@ class _Chain:
         self.tables: dict[int, Dataset] = {}
         self.scores: list[float] = []
         self.edges: list[NDArray[np.float64]] = []
+        self.compelled: list[NDArray[np.float64]] = []
 
     def advance(self, shown: Progress | None, done: float, share: float, deadline: float | None) -> str | None:
         """Learn from the table as it is, and fill its gaps anew; return why that ended too soon, if it did."""
@@ -173,7 +176,11 @@ class _Chain:
             return why
         number = len(self.scores)
         self.scores.append(found.optimal_score)
-        self.edges.append(found.averages().parent_sets.edges)
+        averages = found.averages()
+        edges = averages.parent_sets.edges
+        self.edges.append(edges)
+        # Without whole classes or a list, a direction is decided only where no network has the other.
+        self.compelled.append(averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0))
         self.sets[number], self.tables[number] = found, self._completed
         self.sets.pop(number - 2, None)
         self.tables.pop(number - 2, None)

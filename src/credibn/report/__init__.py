@@ -2,6 +2,7 @@
 
 from credibn.report.comparing import plot_difference
 from credibn.report.figures import edge_heat_map, gap_curve, overview
+from credibn.report.imputation_page import write_imputation_page
 from credibn.report.layout import Layout
 from credibn.report.learning_page import write_learning_page
 from credibn.report.networks import network_svg, plot_network
@@ -17,5 +18,6 @@ __all__ = [
     "plot_difference",
     "plot_network",
     "scoring_headline",
+    "write_imputation_page",
     "write_learning_page",
 ]

@@ -36,8 +36,8 @@ from credibn.report.wording import (
     share_headline,
 )
 
-_PAIRS_SHOWN = 500
-_MANY_VARIABLES = 30
+PAIRS_SHOWN = 500
+MANY_VARIABLES = 30
 """From here on the graph has a box to find a variable in."""
 _V_STRUCTURES_SHOWN = 100
 _PARENT_SETS_SHOWN = 4
@@ -53,7 +53,7 @@ _ASKED = (
     "Constraints",
     "Prior",
 )
-_SCRIPTS = ("graph.js", "report.js")
+SCRIPTS = ("graph.js", "report.js")
 
 
 @explaining_shortage()
@@ -117,7 +117,7 @@ def write_learning_page(
     write_page(
         "learning_page.html.j2",
         path,
-        scripts=_SCRIPTS,
+        scripts=SCRIPTS,
         title=f"credibn: credible networks{'' if table is None else f' of {table}'}",
         headline=share_headline(result),
         caution=None if result.caution is None else result.caution.worded(in_python_and_shell),
@@ -131,15 +131,16 @@ def write_learning_page(
         meaning=bayes_factor_sentences(result),
         certain=certain_sentences(result),
         is_complete=result.complete,
+        graph_over={"lead": "within the set", "label": "in the set"},
         drawn=drawn_graphs(result.names, pairs, classes),
         counted=counted_sentences(result, len(classes)),
         curve=curve,
         share_curve=_share_curve(result),
         within=within,
         heat_map=_heat_map(result, pairs),
-        pairs=[_pair_line(result.names, pair, has_reversible) for pair in pairs[:_PAIRS_SHOWN]],
+        pairs=[_pair_line(result.names, pair, has_reversible) for pair in pairs[:PAIRS_SHOWN]],
         omitted=_omitted(result, len(pairs), among or "the networks"),
-        has_many_variables=len(result.names) >= _MANY_VARIABLES,
+        has_many_variables=len(result.names) >= MANY_VARIABLES,
         n_classes=result.n_classes if result.structures.are_classes_counted else len(classes),
         has_reversible=has_reversible,
         classes=classes,
@@ -155,7 +156,8 @@ def write_learning_page(
         columns=[] if data is None else describe_columns(data),
         facts=facts(result, data),
         call=repeating_call(result),
-        call_promise=promise_of_call(result),
+        call_promise=promise_of_call(result.stopped_because),
+        has_fingerprint=True,
         version=str(result.provenance.get("version", "unknown")),
     )
 
@@ -241,7 +243,7 @@ def _pair_line(names: tuple[str, ...], pair: Pair, has_reversible: bool) -> tupl
 
 
 def _omitted(result: CredibleSet, n_pairs: int, among: str) -> str:
-    n_more = n_pairs - _PAIRS_SHOWN
+    n_more = n_pairs - PAIRS_SHOWN
     if n_more <= 0:
         rare = (
             "" if result.edges_over_all is None else f", and over all networks with less than {share(LEAST_OVER_ALL)}"

@@ -1,5 +1,6 @@
 """Where a result comes from: its table, how it was read, settings and timings; and the call that repeats it."""
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -7,6 +8,7 @@ from credibn._base.text import plural
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.reading_record import Reading
+from credibn.imputation import ImputedResult
 from credibn.models.averaging_networks import reading_of
 from credibn.report.sections import as_text, surviving_candidates, within
 
@@ -20,6 +22,8 @@ _SCORE_CLASSES = {
     "conditional-gaussian-bic": "ConditionalGaussianBIC",
 }
 _NOT_REPEATED = ("data", "scores", "k_best", "n_threads")
+_NOT_OF_IMPUTING = ("posterior_share", "time_limit")
+"""What `impute_and_learn` sets for itself in each call of `learn`."""
 _LIMITS = ("time_limit", "memory_limit")
 
 
@@ -67,9 +71,9 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
     return lines
 
 
-def promise_of_call(result: CredibleSet) -> str:
-    """Say what `repeating_call` finds: after a limit or an interruption, another run may stop elsewhere."""
-    if result.stopped_because in (*_LIMITS, "interrupted"):
+def promise_of_call(stopped_because: str | None) -> str:
+    """Say what a repeating call finds: after a limit or an interruption, another run may stop elsewhere."""
+    if stopped_because in (*_LIMITS, "interrupted"):
         return "This call asks for the same networks; the search was stopped, and another run may find more or fewer."
     return "This call finds the same networks again."
 
@@ -99,12 +103,36 @@ def repeating_call(result: CredibleSet) -> str:
     elif reading is None or (settings["data"] == "Dataset" and not _is_file(reading)):
         lines = ["data,  # as credibn.read_data read it"]
     else:
-        lines = [f"{reading.source!r}," if _is_file(reading) else f"data,  # {reading.source}"]
+        lines = [_source(reading)]
         settings |= reading.options
     if kind is None and not {"bayes_factor", "epsilon", "ratio", "share"} & settings.keys():
         settings["epsilon"] = result.epsilon
+    return _call(function, lines, settings, result.complete)
+
+
+def imputing_call(result: ImputedResult) -> str:
+    """Return Python code that fills the gaps and learns again, as `repeating_call` does for one credible set."""
+    found = result.sets[0]
+    reading = reading_of(found)
+    of_learning = {name: value for name, value in found.settings.items() if name not in _NOT_OF_IMPUTING}
+    if not any(of_learning.get(name) is not None for name in ("bayes_factor", "epsilon", "ratio", "share")):
+        of_learning["epsilon"] = found.epsilon
+    settings = {name: value for name, value in {**result.settings, **of_learning}.items() if value is not None}
+    lines = ["data,"]
+    if reading is not None:
+        lines = [_source(reading)]
+        settings |= reading.options
+    return _call("impute_and_learn", lines, settings, result.complete)
+
+
+def _source(reading: Reading) -> str:
+    return f"{reading.source!r}," if _is_file(reading) else f"data,  # {reading.source}"
+
+
+def _call(function: str, lines: list[str], settings: Mapping[str, Any], is_complete: bool) -> str:
+    """Return the code of a call with these settings, after the lines of its first argument."""
     for name, value in settings.items():
-        is_idle = name in _LIMITS and result.complete
+        is_idle = name in _LIMITS and is_complete
         if name in _NOT_REPEATED or is_idle or value == _DEFAULTS.get(name):
             continue
         code = _code_of(value)

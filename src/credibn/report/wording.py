@@ -83,7 +83,7 @@ def counted_sentences(result: CredibleSet, n_classes: int) -> list[str]:
 
 def in_python_and_shell(option: Option) -> str:
     """Return an option as Python and as the command line take it: a page does not know its reader."""
-    flag = f"--{option.name.replace('_', '-')}"
+    flag = f"--{option.name.removeprefix('n_').replace('_', '-')}"
     valued = flag if option.value is ... or option.value is True else f"{flag} {option.value}"
     return f"{option} ({valued})"
 

@@ -26,6 +26,7 @@ function probableEdge(pair, names) {
 
 function startGraph(drawn) {
   const viewer = byId("graph-view"), slider = byId("threshold"), onlyOpen = byId("only-open");
+  const printed = byId("threshold-printed");
   const view = new GraphView(viewer, drawn.names, drawn.layout);
   const edges = drawn.pairs.map((pair) => probableEdge(pair, drawn.names));
   const isSure = (edge) => !edge.dashes && edge.classes === "settled";
@@ -33,7 +34,7 @@ function startGraph(drawn) {
     const shown = edges.filter((edge) => edge.joined >= slider.value / 100 - 1e-6 && !(onlyOpen?.checked && isSure(edge)));
     byId("threshold-shown").textContent = `${slider.value} %`;
     byId("n-drawn").textContent = `${shown.length} of ${edges.length} shown`;
-    byId("threshold-printed").textContent = `Edges with a probability of at least ${slider.value} % in the set.`;
+    printed.textContent = `Edges with a probability of at least ${slider.value} % ${printed.dataset.over}.`;
     view.show(shown);
   };
   slider.addEventListener("input", update);
