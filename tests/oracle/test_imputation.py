@@ -12,6 +12,8 @@ from credibn.errors import DataError, OptionError, TimeLimitError
 from credibn.examples import sample_example
 from credibn.imputation.drawing import _draw_categories, _draw_normal, _draw_numbers, _draw_tables, fill_at_random
 from credibn.imputation.imputed import _r_hat
+from credibn.imputation.mixed_drawing import draw_mixed, draw_models
+from credibn.models.local_models import GaussianDiscriminant, LinearGaussian, TableModel, log_conditional
 from credibn.options import ReadOptions
 
 PARENTS = ((), (0,), (0,), (1, 2))
@@ -79,6 +81,98 @@ def test_a_drawn_normal_distribution_has_the_scatter_it_came_from():
     mean, covariance = _draw_normal(values.T @ values, 100_000.0, ((), (0,), (0, 1)), rng)
     np.testing.assert_allclose(mean, 0, atol=0.02)
     np.testing.assert_allclose(covariance, values.T @ values / 100_000, atol=0.03)
+
+
+def mixed_models():
+    """d -> x, (d, x) -> y, x -> c: d and c are categories, so x has a number and a category below it."""
+    return [
+        TableModel((), np.array([0.3, 0.7])),
+        LinearGaussian((0,), (), np.array([0.0, 1.0]), np.zeros((2, 0)), np.array([1.0, 0.5])),
+        LinearGaussian((0,), (1,), np.array([1.0, 0.0]), np.array([[0.8], [-0.5]]), np.array([1.0, 2.0])),
+        GaussianDiscriminant(
+            (),
+            (1,),
+            np.array([0.2, 0.5, 0.3]),
+            np.array([[-1.0], [0.5], [2.0]]),
+            np.array([[[1.0]], [[0.5]], [[1.5]]]),
+        ),
+    ]
+
+
+def mixed_rows(rng, n_gapped=0, **row):
+    frame = pd.DataFrame({"d": ["a", "b"] * 30, "x": rng.normal(size=60), "y": rng.normal(size=60)})
+    frame["c"] = ["p", "q", "r"] * 20
+    return pd.concat([frame, *[pd.DataFrame({name: [value] for name, value in row.items()})] * n_gapped])
+
+
+@pytest.mark.parametrize("state", [0, 1, 2])
+def test_missing_values_of_both_kinds_are_drawn_from_their_joint_distribution_given_the_rest(state):
+    rng, models, n = np.random.default_rng(state), mixed_models(), 20_000
+    holes = mixed_rows(rng, n, d=None, x=np.nan, y=0.7, c="pqr"[state])
+    gapped = read_gapped(holes, ReadOptions(columns="mixed"))
+    drawn = fill_at_random(gapped, rng)
+    for _ in range(4):  # forget the beginning
+        drawn = draw_mixed(gapped, drawn, models, rng)
+    x = np.linspace(-8, 9, 3401)
+    exact = np.zeros((2, len(x)))
+    for d in range(2):
+        columns = [np.full(len(x), d), x, np.full(len(x), 0.7), np.full(len(x), state)]
+        exact[d] = np.exp(sum(log_conditional(model, v, columns) for v, model in enumerate(models)))
+    exact /= exact.sum()
+    assert (drawn[0] == 1).mean() == pytest.approx(exact[1].sum(), abs=0.015)
+    for d in range(2):
+        found, density = drawn[1][drawn[0] == d], exact[d] / exact[d].sum()
+        mean = density @ x
+        assert found.mean() == pytest.approx(mean, abs=0.04)
+        assert found.std() == pytest.approx(np.sqrt(density @ (x - mean) ** 2), abs=0.04)
+    assert set(drawn[2].tolist()) == {0.7}
+    assert set(drawn[3].tolist()) == {state}
+
+
+def test_a_missing_category_above_and_below_numbers_is_drawn_from_its_conditional():
+    rng, models, n = np.random.default_rng(5), mixed_models(), 20_000
+    gapped = read_gapped(mixed_rows(rng, n, d="a", x=0.4, y=0.7, c=None), ReadOptions(columns="mixed"))
+    drawn = draw_mixed(gapped, fill_at_random(gapped, rng), models, rng)
+    numerator = [
+        p * np.exp(-((0.4 - m) ** 2) / (2 * s)) / s**0.5 for p, m, s in [(0.2, -1, 1), (0.5, 0.5, 0.5), (0.3, 2, 1.5)]
+    ]
+    np.testing.assert_allclose(np.bincount(drawn[3]) / n, np.array(numerator) / sum(numerator), atol=0.012)
+
+
+def test_parameters_of_both_kinds_vary_as_rows_drawn_with_replacement_do():
+    rng = np.random.default_rng(6)
+    table = mixed_rows(rng, 1, d="a", x=np.nan, y=0.0, c="p")
+    gapped = read_gapped(table, ReadOptions(columns="mixed"))
+    data = gapped.filled([*fill_at_random(gapped, rng)])
+    means = [float(draw_models(data, ((), (), (), ()), 1.0, rng)[2].intercepts) for _ in range(2000)]
+    y = table["y"].to_numpy()
+    assert np.mean(means) == pytest.approx(y.mean(), abs=0.02)
+    assert np.std(means) == pytest.approx(y.std() / np.sqrt(61), rel=0.1)
+
+
+def test_gaps_of_a_constant_number_get_its_value_beside_categories():
+    table = pd.DataFrame({"d": ["u", "w", None, "u"] * 10, "k": [3.5, 3.5, None, 3.5] * 10, "x": np.arange(40) / 7})
+    with pytest.warns(CredibnWarning, match="'k' is constant"):
+        result = impute_and_learn(table, columns={"k": "numeric"}, n_imputations=2, n_rounds=4, n_threads=1)
+    assert all(set(one.columns[one.index("k")].tolist()) == {3.5} for one in result.tables)
+
+
+def test_gaps_of_both_kinds_leave_the_edges_that_the_full_table_shows():
+    rng = np.random.default_rng(7)
+    d = rng.integers(0, 2, 300)
+    x = rng.normal(size=300) + 2 * d
+    table = pd.DataFrame(
+        {"d": np.array(["u", "w"])[d], "x": x, "y": x + rng.normal(size=300), "z": rng.normal(size=300)}
+    )
+    gapped = with_gaps(table, 0.15)
+    full = learn(table, posterior_share=False)
+    first, second = (impute_and_learn(gapped, n_imputations=2, n_rounds=6, seed=3, n_threads=1) for _ in range(2))
+    edges = full.averages().parent_sets.edges
+    pooled = first.edges_by_table.mean(axis=(0, 1))
+    np.testing.assert_allclose(pooled + pooled.T, edges + edges.T, atol=0.15)
+    assert [one.fingerprint for one in first.tables] == [one.fingerprint for one in second.tables]
+    for completed in first.tables:
+        assert set(gapped["x"].dropna()) <= set(completed.columns[completed.index("x")].tolist())
 
 
 def test_one_gap_changes_little(sprinkler):
@@ -170,7 +264,6 @@ def test_gaps_that_depend_on_what_is_there_do_not_hide_an_edge():
 @pytest.mark.parametrize(
     ("table", "options", "error", "message"),
     [
-        ({"a": ["x", None], "b": [0.5, 1.5]}, {}, OptionError, "both numbers and categories"),
         ({"a": ["x", "y"], "b": ["u", "w"]}, {}, OptionError, "no value is missing"),
         ({"a": ["x", None], "b": ["u", "w"]}, {"n_imputations": 1}, OptionError, "n_imputations"),
         ({"a": ["x", None], "b": ["u", "w"]}, {"n_round": 5}, OptionError, "did you mean n_rounds"),

@@ -3,7 +3,7 @@
 Parameters come from their posterior given a completed table: Dirichlet distributions of a category given its parents,
 with `size` pseudo-rows spread over the cells of the family; for numbers the regression on the parents, with the weight
 of `_PRIOR_ROWS` rows on no dependence. Drawing them, instead of using their means, lets completed tables differ as much
-as what is unknown demands.
+as what is unknown demands. Tables with both have a module of their own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from credibn.data import Dataset
 from credibn.data.gaps import GappedTable
+from credibn.imputation.mixed_drawing import SWEEPS, draw_mixed, draw_models, draw_states
 from credibn.scores.moments import standardise
 
 Floats = NDArray[np.float64]
 Parents = Sequence[tuple[int, ...]]
-_SWEEPS = 5
-"""How often each missing category is drawn anew, given the others of its row."""
 _PRIOR_ROWS = 1.0
 _LEAST = 1e-12
 """A probability of 0 would leave no value possible where the others of a row have changed."""
@@ -42,7 +41,10 @@ def draw_missing(
     table: GappedTable, rows: list[NDArray[Any]], completed: Dataset, parents: Parents, size: float, random: Generator
 ) -> list[NDArray[Any]]:
     """Return the rows with gaps, with new values in the gaps, from a network with these parents of each variable."""
-    if all(labels is not None for labels in completed.states):
+    kinds = {labels is None for labels in completed.states}
+    if len(kinds) > 1:
+        return draw_mixed(table, rows, draw_models(completed, parents, size, random), random)
+    if kinds == {False}:
         return _draw_categories(table, rows, _draw_tables(completed, parents, size, random), parents, random)
     return _draw_numbers(table, rows, completed, parents, random)
 
@@ -67,7 +69,7 @@ def _draw_categories(
     logs = [np.log(np.maximum(one, _LEAST)) for one in tables]
     children = [[c for c, above in enumerate(parents) if v in above] for v in range(len(parents))]
     rows = [column.copy() for column in rows]
-    for _ in range(_SWEEPS):
+    for _ in range(SWEEPS):
         for v, column in enumerate(rows):
             at = np.flatnonzero(table.gaps[v])
             if not len(at):
@@ -77,9 +79,7 @@ def _draw_categories(
             for c in (v, *children[v]):
                 family = (*parents[c], c)
                 total += logs[c][tuple(states if u == v else rows[u][at].astype(np.intp)[:, None] for u in family)]
-            shares = np.cumsum(np.exp(total - total.max(axis=1, keepdims=True)), axis=1)
-            drawn = (random.random((len(at), 1)) * shares[:, -1:] >= shares).sum(axis=1)
-            column[at] = np.minimum(drawn, states.shape[1] - 1).astype(column.dtype)
+            column[at] = draw_states(total, random)
     return rows
 
 

@@ -57,7 +57,7 @@ def impute_and_learn(
     Parameters
     ----------
     data : path, DataFrame, Arrow table, NumPy array, DuckDB relation or Ibis table
-        A table of categories, or one of numbers; missing are the same values as in `read_data`.
+        A table of categories, of numbers or of both; missing are the same values as in `read_data`.
     n_imputations : int
         How many tables are completed, each from another start; at least 2.
     n_rounds : int
@@ -143,13 +143,6 @@ def impute_and_learn(
 
 
 def _check(table: GappedTable) -> None:
-    kinds = {labels is None for labels in table.states}
-    if len(kinds) > 1:
-        raise OptionError(
-            "the table has both numbers and categories, of which gaps cannot be filled in together; pass {} to put "
-            "numbers into bins",
-            Option("discretise", "equal_frequency:4"),
-        )
     if not len(table.gapped):
         raise OptionError("no value is missing, so there is nothing to fill in; call learn")
 

@@ -64,7 +64,7 @@ def blanket_means(mixture: Mixture, columns: Sequence[NDArray[Any]], target: int
                 discriminants.append(at)
                 continue
             if at not in parts:
-                parts[at] = _gaussian_part(model, mixture.children[at], columns, target)
+                parts[at] = gaussian_part(model, mixture.children[at], columns, target)
             precision = precision + parts[at][0]
             information = information + parts[at][1]
         found = information / precision
@@ -74,7 +74,7 @@ def blanket_means(mixture: Mixture, columns: Sequence[NDArray[Any]], target: int
     return means
 
 
-def _gaussian_part(
+def gaussian_part(
     model: LinearGaussian, child: int, columns: Sequence[NDArray[Any]], target: int
 ) -> tuple[Floats, Floats]:
     """Return the precision that a regression gives the target in each row, and precision times mean."""
