@@ -170,6 +170,23 @@ def test_stopped_before_the_share_is_reached_the_set_so_far_is_returned(table, e
     assert part.unexplored_bound == pytest.approx(first.optimal_score - epsilons[0])
 
 
+def test_a_share_that_scoring_has_no_time_for_was_not_reached(table, monkeypatch):
+    epsilons = []
+
+    def stop_afterwards(call, scores, epsilon):
+        epsilons.append(epsilon)
+        answer = any_size.find_any_size(call, scores, epsilon)
+        call.run.reach("interrupted")
+        return answer
+
+    monkeypatch.setattr(credible_share, "find_any_size", stop_afterwards)
+    part = learn(table, share=0.99)
+    assert len(epsilons) == 1
+    assert (part.complete, part.stopped_because, part.epsilon) == (False, "interrupted", epsilons[0])
+    assert part.unexplored_bound == pytest.approx(part.optimal_score - epsilons[0])
+    assert "The share that was asked for, 99 %, was not reached." in part.summary()
+
+
 def test_the_command_takes_a_share(file):
     done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--json"])
     assert done.exit_code == 0
