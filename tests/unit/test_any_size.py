@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import learn
+from credibn._run import Run
 from credibn.cli.app import app
 from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
@@ -195,3 +197,16 @@ def test_the_command_takes_a_share(file):
     done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--bayes-factor", "3"])
     assert done.exit_code == 2
     assert "both --bayes-factor 3.0 and --share 0.9 were given" in " ".join(done.output.split())
+
+
+def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
+    run, went_on = Run(), []
+
+    def find(call, table, epsilon):
+        went_on.extend(run(*now) for now in [("search", 0.5), ("counting", 0.9), ("counting", 1.0), ("grouping", 0.2)])
+        return SimpleNamespace(found=SimpleNamespace(stopped=True))
+
+    monkeypatch.setattr(any_size, "find", find)
+    _, is_over = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
+    assert went_on == [False, False, True, True]
+    assert is_over
