@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from credibn.cli.command import INTERRUPTED, LIMIT_REACHED
 from credibn.cli.files import check_table_destination, deliver
 from credibn.cli.options import (
     AsJsonOption,
@@ -56,11 +57,7 @@ def impute(
         memory_limit=of_limits.memory_limit,
         n_threads=of_limits.n_threads,
         **scoring.options().as_dict(),
-        **{
-            name: value
-            for name, value in reading.options().as_dict().items()
-            if name not in ("missing", "interventions")
-        },
+        **{name: value for name, value in reading.options().as_dict().items() if name != "missing"},
     )
     edges, apart = result.edge_probabilities(), result.r_hat()
     facts = {
@@ -79,3 +76,7 @@ def impute(
             typer.echo(f"\n{pair_table(edges[:_PAIRS_SHOWN])}")
             if len(edges) > _PAIRS_SHOWN:
                 typer.echo(f"... and {len(edges) - _PAIRS_SHOWN:,} more")
+    if result.stopped_because == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if not result.complete:
+        raise typer.Exit(LIMIT_REACHED)

@@ -173,7 +173,7 @@ class ImputedResult:
         lines = [
             f"{100 * self.share_missing:.1f} % of the values are missing. They were filled in {len(self.sets)} times, "
             f"each in {plural(self.n_rounds, 'round')}.",
-            f"The completed tables have {_range(n_networks)} credible networks each.",
+            f"The completed tables have {_range(n_networks)} each.",
         ]
         if widest is not None and widest["spread"] >= _WORTH_SAYING:
             lines.append(
@@ -198,7 +198,7 @@ class ImputedResult:
 
 def _range(counts: list[int]) -> str:
     low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return plural(low, "credible network") if low == high else f"{low:,} to {high:,} credible networks"
 
 
 def _same(causes: CauseProbabilities, cause: int) -> CauseProbabilities:
