@@ -204,7 +204,7 @@ class Counting final : public NetworkCounter {
         if (counted.outcome == Outcome::complete) counted.outcome = Outcome::too_large;
         const Cost best = counted.networks.best(), width = counted.networks.limit - best;
         if (width == 0) return;
-        counted.networks.lower_limit_to(best + Cost(0.8 * double(width)) - (width < 5 ? 1 : 0));
+        counted.networks.lower_limit_to(best + std::min(width - 1, Cost(0.8 * double(width))));
       } catch (const base::Stopped&) {
         counted.outcome = Outcome::stopped;
         max_bytes = std::min(max_bytes, kBytesAfterStop);

@@ -143,7 +143,9 @@ def test_largest_components():
 @pytest.mark.parametrize(
     ("name", "score", "bayes_factor", "printed"),
     [
-        pytest.param(name, score, factor, number, id=f"{name}-{score}-{factor}")
+        pytest.param(
+            name, score, factor, number, id=f"{name}-{score}-{factor}", marks=[pytest.mark.slow] if factor > 3 else []
+        )
         for score, by_name in PRINTED.items()
         for name, numbers in by_name.items()
         for factor, number in zip((3, 20, 150), numbers, strict=True)

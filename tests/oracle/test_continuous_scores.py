@@ -29,7 +29,7 @@ from naive_scores import (
     naive_conditional_gaussian,
     naive_gaussian_bic,
 )
-from profiles import examples
+from profiles import examples, sampled
 
 SCORES = [GaussianBIC(), BGe(), ConditionalGaussianBIC()]
 CONTINUOUS = [GaussianBIC(), BGe()]
@@ -545,7 +545,7 @@ def nearly_equal(rng, n_rows, noise, of_two=False):
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", sampled(1, [1, 2]))
 def test_rounding_of_gaussian_bic_is_within_its_bound(name, seed):
     error, bound = error_of(GaussianBIC(), ADVERSARIAL[name](np.random.default_rng(seed)), exact_gaussian_bic)
     assert error <= bound < 0.01
@@ -633,7 +633,7 @@ def exact_conditional_gaussian(data, columns):
 
 
 @pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-5])
-@pytest.mark.parametrize("n_rows", [3, 60, 400])
+@pytest.mark.parametrize("n_rows", sampled(2, [3, 60, 400]))
 def test_rounding_of_conditional_gaussian_is_within_its_estimate(noise, n_rows):
     rng = np.random.default_rng(n_rows)
     columns = [*nearly_equal(rng, n_rows, noise).columns, rng.integers(0, 2, n_rows), rng.integers(0, 3, n_rows)]

@@ -176,6 +176,7 @@ def test_draws_have_the_mean_and_the_variance_in_closed_form(kind):
         assert difference == pytest.approx(found.mean)
 
 
+@pytest.mark.slow
 def test_the_interval_of_known_effects_covers_them():
     """Rows from a linear model x -> y with z -> both; 100 tables. 95 of 100 are expected, 88 or fewer in 1 of 250."""
     rng = np.random.default_rng(0)

@@ -107,6 +107,16 @@ def test_with_equal_costs_all_networks_and_classes_are_counted(n, n_networks, n_
     assert integer(found.classes_up_to(0)) == n_classes
 
 
+@pytest.mark.parametrize("epsilon", [1e6, 1e300])
+@pytest.mark.parametrize("max_steps", [20, 1 << 20])
+def test_with_an_epsilon_beyond_all_costs_all_networks_are_counted(epsilon, max_steps):
+    costs = random_costs(4, np.random.default_rng(1), has_ties=False)
+    found = count(costs, epsilon, max_steps=max_steps)
+    assert found.is_complete
+    assert found.networks.n_networks() == found.networks.n_networks(epsilon) == 543
+    assert found.networks.within(epsilon).n_networks() == 543
+
+
 def test_counts_do_not_overflow():
     """60 pairs of nodes, each pair in one of three ways: 3^60 networks in 2^60 classes, more than a word holds."""
     n = 120

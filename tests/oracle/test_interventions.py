@@ -339,3 +339,45 @@ def test_an_experiment_is_worth_the_entropy_of_the_parents_within_classes(option
             gain += math.fsum(by_rows.values()) * entropy(by_rows.values())
         assert frame.loc[name, "bits"] == pytest.approx(gain, abs=1e-9)
         assert frame.loc[name, "share"] == pytest.approx(gain / doubt if doubt > 1e-12 else 0.0, abs=1e-6)
+
+
+def _three_columns(names):
+    a = np.arange(120) % 2
+    b = np.where(np.arange(120) % 5, a, 1 - a)
+    return pd.DataFrame(dict(zip(names, (a, b, np.where(np.arange(120) % 7, b, 1 - b)), strict=True)))
+
+
+def test_names_with_spaces_may_be_set_together():
+    table = _three_columns(["blood pressure", "b", "c"])
+    labels = np.where(np.arange(120) % 3, "", "blood pressure, b")
+    found = learn(table.assign(set=labels), interventions="set")
+    assert sorted(map(sorted, found.score_table.provenance["interventions"])) == [[], ["b", "blood pressure"]]
+    by_spaces = np.where(np.arange(120) % 3, "", "b c")
+    found = learn(table.assign(set=by_spaces), interventions="set")
+    assert sorted(map(sorted, found.score_table.provenance["interventions"])) == [[], ["b", "c"]]
+
+
+@pytest.mark.parametrize("named", [0, "0", [0], np.array([0])], ids=["number", "text", "list", "array"])
+def test_a_mapping_may_name_columns_that_are_numbers(named):
+    table = _three_columns([0, 1, 2]).set_index(np.where(np.arange(120) % 3, "seen", "set"))
+    found = learn(table, interventions={"set": named})
+    assert sorted(found.score_table.provenance["interventions"]) == [[], ["0"]]
+
+
+def test_all_effects_leave_open_what_no_row_tells(tmp_path):
+    table = _three_columns(["a", "b", "c"])
+    is_set = np.zeros((120, 3), dtype=bool)
+    is_set[:40, 0] = is_set[40:, 2] = True
+    found = learn(table, interventions=is_set)
+    effects = found.effects(table, interventions=is_set)
+    is_known = effects.strengths.notna() | (effects.paths == 0)
+    assert is_known.loc[["a", "c"]].to_numpy().all()
+    assert not is_known.loc["b"].all()
+    listed = effects.strongest(9)
+    assert listed["strength"].isna().tolist() == sorted(listed["strength"].isna())
+    assert len(listed) == (effects.paths.to_numpy() > 0).sum()
+    data = read_data(table, interventions=is_set)
+    write_learning_page(found, tmp_path / "page.html", data, effects=True)
+    page = (tmp_path / "page.html").read_text()
+    assert "cannot be told" in page
+    assert '<th scope="row">Set from outside</th><td>a; c</td>' in page

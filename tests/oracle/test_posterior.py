@@ -536,7 +536,14 @@ def test_averages_approach_the_posterior_as_the_set_grows():
     assert differences[-1] < 1e-3 < differences[0]
 
 
-@pytest.mark.parametrize(("name", "score"), [("tictactoe", "bic"), ("tictactoe", "bdeu"), ("wine", "bic")])
+@pytest.mark.parametrize(
+    ("name", "score"),
+    [
+        ("tictactoe", "bic"),
+        pytest.param("tictactoe", "bdeu", marks=pytest.mark.slow),
+        pytest.param("wine", "bic", marks=pytest.mark.slow),
+    ],
+)
 def test_shares_of_real_data(shared_data, name, score):
     posterior = exact_posterior(shared_data / f"{name}.csv", score=score)
     assert posterior.rounding_error < 1e-12

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from credibn import impute_and_learn
 from credibn.cli.app import app
 from credibn.examples import sample_example
 
@@ -75,3 +77,25 @@ def test_impute_refuses_to_drop_rows(garden):
     refused = run("impute", "garden.csv", "--missing", "drop")
     assert refused.exit_code != 0
     assert "--missing drop leaves no gaps to fill in" in " ".join(refused.output.split())
+
+
+def test_impute_refuses_interventions_instead_of_taking_their_column_for_a_variable(garden):
+    table = pd.read_csv("garden.csv")
+    table.assign(set=np.where(table.index % 3, "", "Rain")).to_csv("set.csv", index=False)
+    refused = run("impute", "set.csv", "--interventions", "set")
+    assert refused.exit_code == 2
+    assert (
+        "--interventions cannot be combined with gaps to fill in: leave it out, and its column too with --drop set"
+        in (" ".join(refused.output.split()))
+    )
+
+
+def test_a_run_that_the_time_limit_ends_has_the_exit_status_of_a_limit(garden, monkeypatch):
+    def limited(*args, **options):
+        result = impute_and_learn(*args, **{**options, "time_limit": None, "progress": False})
+        return replace(result, stopped_because="time_limit")
+
+    monkeypatch.setattr("credibn.cli.impute.impute_and_learn", limited)
+    stopped = run("impute", "garden.csv", "--imputations", "2", "--rounds", "4", "--threads", "1", "--json")
+    assert json.loads(stopped.stdout)["complete"] is False
+    assert stopped.exit_code == 3

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from credibn import learn
+from credibn._run import Run
 from credibn.cli.app import app
 from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
@@ -170,6 +172,23 @@ def test_stopped_before_the_share_is_reached_the_set_so_far_is_returned(table, e
     assert part.unexplored_bound == pytest.approx(first.optimal_score - epsilons[0])
 
 
+def test_a_share_that_scoring_has_no_time_for_was_not_reached(table, monkeypatch):
+    epsilons = []
+
+    def stop_afterwards(call, scores, epsilon):
+        epsilons.append(epsilon)
+        answer = any_size.find_any_size(call, scores, epsilon)
+        call.run.reach("interrupted")
+        return answer
+
+    monkeypatch.setattr(credible_share, "find_any_size", stop_afterwards)
+    part = learn(table, share=0.99)
+    assert len(epsilons) == 1
+    assert (part.complete, part.stopped_because, part.epsilon) == (False, "interrupted", epsilons[0])
+    assert part.unexplored_bound == pytest.approx(part.optimal_score - epsilons[0])
+    assert "The share that was asked for, 99 %, was not reached." in part.summary()
+
+
 def test_the_command_takes_a_share(file):
     done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--json"])
     assert done.exit_code == 0
@@ -178,3 +197,16 @@ def test_the_command_takes_a_share(file):
     done = CliRunner().invoke(app, ["learn", file, "--share", "0.9", "--bayes-factor", "3"])
     assert done.exit_code == 2
     assert "both --bayes-factor 3.0 and --share 0.9 were given" in " ".join(done.output.split())
+
+
+def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
+    run, went_on = Run(), []
+
+    def find(call, table, epsilon):
+        went_on.extend(run(*now) for now in [("search", 0.5), ("counting", 0.9), ("counting", 1.0), ("grouping", 0.2)])
+        return SimpleNamespace(found=SimpleNamespace(stopped=True))
+
+    monkeypatch.setattr(any_size, "find", find)
+    _, is_over = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
+    assert went_on == [False, False, True, True]
+    assert is_over

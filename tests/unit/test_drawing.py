@@ -226,3 +226,9 @@ def test_networks_classes_and_graphs_are_drawn_alike():
     assert [text.get_text() for text in plot_network(network).texts] == list(network.names)
     with pytest.raises(CredibnError, match="the network is a list"):
         plot_network([("a", "b")])
+
+
+def test_a_name_with_characters_that_xml_forbids_gives_a_file_that_can_be_read():
+    graph = nx.DiGraph([("bell\x07", "escape\x1b[31m"), ("bell\x07", "no character \ufffe")])
+    texts = [text.text for text in ET.fromstring(network_svg(graph)).iter(f"{SVG}text")]
+    assert {r"bell\x07", r"escape\x1b[31m", "no character \N{REPLACEMENT CHARACTER}"} <= set(texts)

@@ -59,17 +59,23 @@ def expected_failures(estimator):
     return {"check_estimators_nan_inf": MISSING}
 
 
+# One parent, and the best only: noise in 30 columns has very many credible networks.
+SMALL = {"bayes_factor": 1, "max_parents": 1, "n_jobs": 1}
+
+
+@parametrize_with_checks([CredibleNetworksClassifier(**SMALL)], expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
+def test_a_classifier_follows_the_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
-    [
-        # One parent, and the best only: noise in 30 columns has very many credible networks.
-        CredibleNetworks(bayes_factor=1, max_parents=1, n_jobs=1),
-        CredibleNetworksClassifier(bayes_factor=1, max_parents=1, n_jobs=1),
-        CredibleNetworksRegressor(score="bge", bayes_factor=1, max_parents=1, n_jobs=1),
-    ],
+    [CredibleNetworks(**SMALL), CredibleNetworksRegressor(score="bge", **SMALL)],
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
-def test_conventions_of_scikit_learn(estimator, check):
+def test_other_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
 

@@ -12,6 +12,9 @@ from credibn.errors import CredibnError, TimeLimitError, WriteError
 from credibn.options import our_word
 from credibn_command.streams import NOT_WRITTEN, need_output
 
+LIMIT_REACHED, INTERRUPTED = 3, 130
+"""Exit statuses."""
+
 
 def command_of(name: str, function: Callable[..., None]) -> TyperCommand:
     """Return the command that calls a function with what the shell gave."""
@@ -46,10 +49,10 @@ class _Command(TyperCommand):
             raise typer.Exit(_status(error)) from None
         except KeyboardInterrupt:
             typer.echo("stopped; nothing was written", err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def _status(error: CredibnError) -> int:
     if isinstance(error, WriteError):
         return NOT_WRITTEN
-    return 3 if isinstance(error, TimeLimitError) else 2
+    return LIMIT_REACHED if isinstance(error, TimeLimitError) else 2

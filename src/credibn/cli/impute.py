@@ -8,6 +8,7 @@ import typer
 
 from credibn._base.atomic import unwritable
 from credibn._base.text import printable
+from credibn.cli.command import INTERRUPTED, LIMIT_REACHED
 from credibn.cli.files import check_table_destination, deliver, write_table
 from credibn.cli.options import (
     AsJsonOption,
@@ -71,11 +72,7 @@ def impute(
         memory_limit=of_limits.memory_limit,
         n_threads=of_limits.n_threads,
         **scoring.options().as_dict(),
-        **{
-            name: value
-            for name, value in reading.options().as_dict().items()
-            if name not in ("missing", "interventions")
-        },
+        **{name: value for name, value in reading.options().as_dict().items() if name != "missing"},
     )
     edges, apart = result.edge_probabilities(), result.r_hat()
     facts = {
@@ -100,6 +97,10 @@ def impute(
                 typer.echo(f"... and {len(edges) - _PAIRS_SHOWN:,} more")
     if folder is not None:
         typer.echo(f"report: {printable(str(folder / _REPORT))}", err=True)
+    if result.stopped_because == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    if not result.complete:
+        raise typer.Exit(LIMIT_REACHED)
 
 
 def _folder_of(out: Path | None) -> Path | None:

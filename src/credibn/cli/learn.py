@@ -19,6 +19,7 @@ import typer
 
 from credibn._base.atomic import replacing
 from credibn._base.text import printable
+from credibn.cli.command import INTERRUPTED, LIMIT_REACHED
 from credibn.cli.files import RESULT
 from credibn.cli.options import (
     AsJsonOption,
@@ -42,7 +43,6 @@ from credibn.options import Limits, SearchOptions
 from credibn_command import start_time
 from credibn_command.streams import NOT_WRITTEN
 
-_LIMIT_REACHED, _INTERRUPTED = 3, 130
 _REPORT, _CHECKPOINT = "report.html", "checkpoint"
 
 
@@ -174,9 +174,9 @@ def _search(
     if not written.all:
         raise typer.Exit(NOT_WRITTEN)
     if written.is_interrupted or found.stopped_because == "interrupted":
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
     if not found.complete:
-        raise typer.Exit(_LIMIT_REACHED)
+        raise typer.Exit(LIMIT_REACHED)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,7 +39,10 @@ if TYPE_CHECKING:  # these take a while to import: the other commands do not wai
 _Training = Annotated[
     str | None,
     typer.Option(
-        "--data", metavar="TABLE", help="The table of 'learn', read with the same options; if RESULT has no counts."
+        "--data",
+        metavar="TABLE",
+        help="The table of 'learn', if RESULT has no counts. It is read as 'learn' read it, unless options say "
+        "otherwise.",
     ),
 ]
 _New = Annotated[str, typer.Argument(metavar="NEW", help="New rows: CSV, TSV or Parquet.")]
@@ -129,8 +133,8 @@ def predict(
         position_of(found.names, name, "target")  # an unknown one is refused before the work
     if data is None and (reading != ReadFlags() or allow_other_data):
         raise OptionError("options for reading a table were given without --data; give the table too")
-    table = None if data is None else reading.read(data, columns_of_result(found))
-    values = _values_set(do or [])
+    table: Any = data if reading == ReadFlags() else reading.read(str(data), columns_of_result(found))
+    values = _values_set(do or [], found.names)
     model = average_models(found, table, share=share, prior=prior, do=values, allow_other_data=allow_other_data)
     options: dict[str, Any] = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
     if values:
@@ -154,12 +158,13 @@ def _number(text: str) -> float:
         raise OptionError.refusing("do", text, "give a number") from None
 
 
-def _values_set(specs: list[str]) -> dict[str, str]:
-    """Return what ``--do`` sets, and to what."""
+def _values_set(specs: list[str], names: Sequence[str]) -> dict[str, str]:
+    """Return what ``--do`` sets, and to what; names and states may have signs of equality too."""
     values: dict[str, str] = {}
     for spec in specs:
-        name, equals, value = spec.partition("=")
-        if not equals or name in values:
+        ways = [(spec[:at], spec[at + 1 :]) for at, sign in enumerate(spec) if sign == "="]
+        name, value = next((way for way in ways if way[0] in names), (ways or [("", "")])[0])
+        if not ways or name in values:
             raise OptionError(f"--do is {spec!r:.80}; give NAME=VALUE, once for each variable")
         values[name] = value
     return values

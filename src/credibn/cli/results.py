@@ -23,6 +23,7 @@ from credibn.cli.text import Words, flags_of, pair_table, pairs_caption
 from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.errors import OptionError
 from credibn.graphs.formats import adjacency_matrix, to_dot, to_graphml
+from credibn.models.averaging_networks import training_table
 from credibn.report import edge_heat_map, write_learning_page
 from credibn.report.figures import write_figure
 
@@ -92,7 +93,8 @@ _Table = Annotated[
     typer.Option(
         "--data",
         metavar="DATA",
-        help="The table that was learned from: with it the report also describes the variables.",
+        help="The table that was learned from: with it the report also describes the variables. It is read as 'learn' "
+        "read it, unless options say otherwise.",
         rich_help_panel="Data",
     ),
 ]
@@ -204,7 +206,9 @@ def report(
     check_destination(out)
     found = open_result(result)
     dataset = None
-    if data is not None:
+    if data is not None and reading == ReadFlags():
+        dataset = training_table(found, data, True, {})  # the page refuses another table
+    elif data is not None:
         dataset = reading.read(data, columns_of_result(found))
     elif reading != ReadFlags():
         raise OptionError("options for reading a table were given without --data; give the table too")

@@ -21,7 +21,8 @@ from credibn.errors import DataError, Option, OptionError
 
 _BETWEEN = "\x1f"
 """Between the names of targets in a column that we make: in no name."""
-_SEPARATORS = re.compile(r"[,;|+\s]+")
+_SEPARATORS = re.compile(r"[,;|+]"), re.compile(r"[,;|+\s]+")
+"""Between names in a column of the user: names may hold spaces, which separate only where nothing else does."""
 _NOTHING = ("", "none", "nothing", "observational")
 
 
@@ -78,7 +79,7 @@ def _parse(label: object, names: Sequence[str], column: str) -> tuple[int, ...]:
         return (names.index(text),)
     if text.lower() in _NOTHING:
         return ()
-    parts = text.split(_BETWEEN) if _BETWEEN in text else [part for part in _SEPARATORS.split(text) if part]
+    parts = _split(text, names)
     for part in parts:
         if part not in names:
             raise DataError(
@@ -89,6 +90,14 @@ def _parse(label: object, names: Sequence[str], column: str) -> tuple[int, ...]:
                 suggestion(part, names),
             )
     return tuple(sorted({names.index(part) for part in parts}))
+
+
+def _split(text: str, names: Sequence[str]) -> list[str]:
+    """Return the names in a label, split in the first way that leaves nothing but names of variables."""
+    if _BETWEEN in text:
+        return text.split(_BETWEEN)
+    ways = [[part.strip() for part in separator.split(text) if part.strip()] for separator in _SEPARATORS]
+    return next((parts for parts in ways if set(parts) <= set(names)), ways[0])
 
 
 def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
@@ -132,11 +141,15 @@ def _by_label(index: Any, interventions: Mapping[Any, Any]) -> list[tuple[str, .
                 Option("interventions"),
                 label,
             )
-    targets = {
-        label: (named,) if isinstance(named, str) else tuple(map(str, named or ()))
-        for label, named in interventions.items()
-    }
+    targets = {label: _names_of(named) for label, named in interventions.items()}
     return [targets.get(label, ()) for label in index]
+
+
+def _names_of(named: Any) -> tuple[str, ...]:
+    """Return the names that a mapping has for a label: none, one or several; columns may have numbers as names."""
+    if named is None:
+        return ()
+    return tuple(map(str, named)) if isinstance(named, Iterable) and not isinstance(named, str) else (str(named),)
 
 
 def _by_matrix(interventions: Any, names: Sequence[str], n_rows: int) -> list[tuple[str, ...]]:

@@ -154,7 +154,12 @@ def read_gapped(data: object, given: ReadOptions, takes: str = "mixed", stacklev
     if isinstance(data, Dataset):
         raise OptionError("a Dataset has no gaps; give the table that it was read from")
     if given.interventions is not None:
-        raise OptionError("{} cannot be combined with gaps to fill in: leave it out", Option("interventions"))
+        own = Option("drop", [given.interventions]) if isinstance(given.interventions, str) else None
+        raise OptionError(
+            "{} cannot be combined with gaps to fill in: leave it out{}",
+            Option("interventions"),
+            "" if own is None else Phrase(", and its column too with {}", own),
+        )
     table, notes = _read(data, given, takes, None, as_gaps=True)
     for note in notes:
         warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)

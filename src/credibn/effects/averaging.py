@@ -255,6 +255,9 @@ def all_effects(causes: CauseProbabilities, data: Dataset, priors: tuple[float, 
     strengths, paths = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(paths, causes.nodes, causes.paths)
     for x in range(n):
+        if data.interventions is not None and data.interventions.set_others(x).all():  # no row tells its effects
+            strengths[x, paths[x] > 0] = math.nan
+            continue
         adjustment = Adjustment(data, x, *priors)
         own = np.flatnonzero(causes.nodes == x)
         for row, parents in zip(own.tolist(), map(tuple, parent_positions(causes.masks[own])), strict=True):

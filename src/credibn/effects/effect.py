@@ -214,12 +214,15 @@ class Effects:
     paths: DataFrame
 
     def strongest(self, count: int = 10) -> DataFrame:
-        """Return the strongest effects: cause, outcome, strength, and the probability of a path."""
+        """Return the strongest effects: cause, outcome, strength, and the probability of a path.
+
+        Last come those of which the strength is unknown: the models have no closed form for it, or no row tells it.
+        """
         import pandas as pd
 
         strengths, paths = self.strengths.to_numpy(), self.paths.to_numpy()
-        order = np.argsort(-np.nan_to_num(strengths), axis=None, kind="stable")[:count]
-        causes, outcomes = np.unravel_index(order[np.nan_to_num(strengths).flat[order] > 0], strengths.shape)
+        order = np.argsort(-strengths, axis=None, kind="stable")  # NaN comes last
+        causes, outcomes = np.unravel_index(order[strengths.flat[order] != 0][:count], strengths.shape)
         return pd.DataFrame(
             {
                 "cause": self.strengths.index[causes],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.factored.grid import Grid
+from credibn.factored.grid import LARGEST, LARGEST_OF_NODE, Grid
 from credibn.search.exploration import Exploration
 from credibn.search.relaxation import Bound, Flags, Floats, Positions
 
@@ -54,7 +54,11 @@ class Branch:
         # With the margins that cover the rounding of both, twice: once for the difference from the base.
         lowers = np.floor((self.lowers - grid.base - 2 * self.margins) / grid.step) - 1 - grid.rounding
         reduced = np.floor(np.maximum(self.reduced[best][:, chosen], 0.0) / grid.step)
-        return chosen, lowers[best].astype(np.int64), np.ascontiguousarray(reduced, dtype=np.int64)
+        lowers, is_useful = lowers[best], lowers[best] > -LARGEST
+        # What the core cannot add up becomes less, which is a bound too; at the least, no cost in steps is below 0.
+        lowers = np.where(is_useful, np.minimum(lowers, LARGEST), 0.0)
+        reduced = np.where(is_useful[:, np.newaxis], np.minimum(reduced, LARGEST_OF_NODE), 0.0)
+        return chosen, lowers.astype(np.int64), np.ascontiguousarray(reduced, dtype=np.int64)
 
 
 def whole(search: Exploration) -> Branch | None:

@@ -73,8 +73,7 @@ class FactoredNetworks:
     def _limit(self, epsilon: float | None) -> int:
         if epsilon is None:
             return self.counted.limit
-        gap = self.grid.steps(epsilon + self.tolerance) + self.grid.rounding
-        return min(self.counted.limit, self.counted.best + gap)
+        return min(self.counted.limit, self.counted.best + self.grid.width(epsilon + self.tolerance))
 
     @cached_property
     def used_candidates(self) -> NDArray[np.int64]:
@@ -234,7 +233,7 @@ def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Count
         costs,
         np.ascontiguousarray(masks),
         best,
-        grid.steps(problem.epsilon + problem.tolerance) + grid.rounding,
+        grid.width(problem.epsilon + problem.tolerance),
         problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks),
         max_bytes,
     )

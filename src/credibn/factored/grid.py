@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 _BITS = 56
 """Sums of costs stay below 2 to this power."""
+LARGEST = 2.0**_BITS
+LARGEST_OF_NODE = LARGEST / 128
+"""The core adds up 256 of these, and has room for four times the largest."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,9 @@ class Grid:
         """Return a cost in nats, correct to rounding."""
         return math.fsum((self.base, steps * self.step))
 
-    def steps(self, nats: float) -> int:
-        """Return how many steps fit into a difference of costs."""
-        return math.floor(nats / self.step)
+    def width(self, nats: float) -> int:
+        """Return how many steps a cost may be above another where they differ by at most this; all sums fit into it."""
+        return math.floor(min(nats / self.step, LARGEST)) + self.rounding
 
 
 def grid_of(offsets: NDArray[np.int64], costs: NDArray[np.float64]) -> Grid:

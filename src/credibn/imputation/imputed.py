@@ -223,7 +223,7 @@ def found_sentences(result: ImputedResult) -> list[str]:
     """Say how much the completed tables leave open, and whether the chains have settled."""
     edges, apart = result.edge_probabilities(), result.r_hat()
     widest = edges.iloc[int(np.argmax(edges["spread"].to_numpy()))] if len(edges) else None
-    lines = [f"The completed tables have {_range([found.n_networks for found in result.sets])} credible networks each."]
+    lines = [f"The completed tables have {_range([found.n_networks for found in result.sets])} each."]
     if widest is not None and widest["spread"] >= _WORTH_SAYING:
         lines.append(
             f"Most uncertain because of the gaps: {widest['first']} and {widest['second']} are joined with "
@@ -238,7 +238,7 @@ def found_sentences(result: ImputedResult) -> list[str]:
 
 def _range(counts: list[int]) -> str:
     low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return plural(low, "credible network") if low == high else f"{low:,} to {high:,} credible networks"
 
 
 def _same(causes: CauseProbabilities, cause: int) -> CauseProbabilities:

@@ -33,7 +33,7 @@ from credibn.models.averaging_networks import default_sample_size
 from credibn.options import Progress, ReadOptions, UnknownOptionError, resolve_seconds
 from credibn.scores.scoring import columns_taken
 
-_OWN = ("data", "missing", "scores", "interventions", "checkpoint", "progress", "time_limit", "posterior_share")
+_OWN = ("data", "missing", "scores", "checkpoint", "progress", "time_limit", "posterior_share")
 """Options of `learn` that have no meaning here, or that are named by themselves."""
 _LEARN = tuple(name for name in inspect.signature(learn).parameters if name not in _OWN)
 _ENDED = ("time_limit", "interrupted")

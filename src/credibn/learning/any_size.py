@@ -60,9 +60,10 @@ def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **q
 
     def is_in_time(stage: str, fraction: float) -> bool:
         nonlocal is_over
-        if stage not in FINISHING:  # what was found is put in order
-            is_over = time.monotonic() - begin > seconds
-        return stage in FINISHING or not is_over
+        if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
+            return True
+        is_over = time.monotonic() - begin > seconds
+        return not is_over
 
     with call.run.checking(is_in_time):
         answer = find(call, table, epsilon, **quota)

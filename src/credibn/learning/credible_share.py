@@ -67,7 +67,8 @@ def _grow(call: Learning, log_wanted: float, log_total: float) -> _Step:
     while True:
         table = call.source.try_table_for(epsilon)
         if table is None:
-            return known or _Step(best_so_far(call), epsilon, call.run.reason)
+            answer, epsilon = (best_so_far(call), epsilon) if known is None else (known.answer, known.epsilon)
+            return _Step(answer, epsilon, call.run.reason)
         answer = find_any_size(call, table, epsilon)
         reason = why_stopped(call, answer.found) or ("memory_limit" if answer.found.is_cut else None)
         step = _Step(answer, epsilon, reason)

@@ -149,8 +149,8 @@ def average_models(
     )
 
 
-def _listed(do: Iterable[str | int]) -> list[str | int]:
-    return [do] if isinstance(do, str) else list(do)
+def _listed(do: str | int | Iterable[str | int]) -> list[str | int]:
+    return [do] if isinstance(do, str | int) else list(do)
 
 
 def _by_parents(

@@ -284,6 +284,8 @@ class AveragedModel:
         self, do: Mapping[str, object] | None, data: Rows, options: dict[str, Any], targets: Sequence[int]
     ) -> tuple[AveragedModel, NewRows]:
         """Return the model and the rows once variables are set; both as they are where none is."""
+        if do is not None and not isinstance(do, Mapping):
+            raise OptionError.refusing("do", do, "give the value of each variable that is set, as {'NAME': VALUE}")
         values = {position_of(self.names, name, "do"): value for name, value in (do or {}).items()}
         for v in values:
             name = self.names[v]

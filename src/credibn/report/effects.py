@@ -28,6 +28,7 @@ class EffectsAnswer:
 
     lines: tuple[tuple[str, str, float, float, str], ...]  # cause, outcome, strength, probability of a path, as text
     n_more: int
+    n_unknown: int  # pairs with a path and no known strength
     names: tuple[str, ...]  # of the heat map
     rows: tuple[tuple[str, ...], ...]  # strengths of the heat map as text; empty where there is no effect
     experiments: tuple[tuple[str, str], ...]  # variable, and the share of the doubt about directions that it settles
@@ -37,7 +38,8 @@ class EffectsAnswer:
 def effects_answer(result: CredibleSet, data: Dataset) -> EffectsAnswer:
     """Return what the report says of effects; `data` is the training table."""
     effects = all_effects(result.averages().causes, data, priors_of(result.score_table.provenance, None, 1.0))
-    strongest = effects.strongest(len(result.names) ** 2)
+    listed = effects.strongest(len(result.names) ** 2)
+    strongest = listed.dropna()
     lines = tuple(
         (str(cause), str(outcome), float(strength), float(path), share(float(path)))
         for cause, outcome, strength, path in strongest.head(_EFFECTS_SHOWN).itertuples(index=False)
@@ -57,7 +59,8 @@ def effects_answer(result: CredibleSet, data: Dataset) -> EffectsAnswer:
         if part >= _LEAST_GAIN
     )
     names = tuple(result.names[v] for v in used.tolist())
-    return EffectsAnswer(lines, len(strongest) - len(lines), names, rows, experiments)
+    n_unknown = len(listed) - len(strongest)
+    return EffectsAnswer(lines, len(strongest) - len(lines), n_unknown, names, rows, experiments)
 
 
 def plot_effects(effects: Effects, axes: Axes | None = None) -> Axes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from html import escape
 
+from credibn._base.text import printable
 from credibn.report.drawing import Drawing, DrawnEdge, Stroke
 from credibn.report.figures import INK, SOFT
 from credibn.report.layout import shortened
@@ -16,6 +18,7 @@ _FONT = 'font-family="Helvetica, Arial, DejaVu Sans, sans-serif"'
 DOT_RADIUS = 5.0
 _LEGEND_LINE = 24.0
 _SAMPLE = 38.0
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
 _ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
 """Where on an edge its number may stand, the best first."""
 
@@ -28,7 +31,7 @@ def drawing_svg(drawing: Drawing, *, has_labels: bool = False, is_file: bool = T
     space = 'xmlns="http://www.w3.org/2000/svg" ' if is_file else ""
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     lines = [
-        f'<svg {space}role="img" aria-label="{escape(drawing.title)}" {size} {_FONT}>',
+        f'<svg {space}role="img" aria-label="{_escaped(drawing.title)}" {size} {_FONT}>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
     ]
     for edge in reversed(drawing.edges):  # the most probable on top
@@ -47,14 +50,19 @@ def drawing_svg(drawing: Drawing, *, has_labels: bool = False, is_file: bool = T
     return "\n".join([*lines, *legend, "</svg>"])
 
 
+def _escaped(text: str) -> str:
+    """Return a text for XML, which has no control characters and neither U+FFFE nor U+FFFF, even as entities."""
+    return escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", printable(text, keep="\n\t")))
+
+
 def _text(x: float, y: float, text: str, size: float, colour: str = INK, anchor: str = "middle") -> str:
     place = f'x="{x:.1f}" y="{y + 0.35 * size:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"'
-    return f"<text {place}>{escape(text)}</text>"
+    return f"<text {place}>{_escaped(text)}</text>"
 
 
 def _edge(edge: DrawnEdge, route: Route) -> list[str]:
     head, shortened_route = (None, route) if not edge.stroke.has_head else arrowhead(route, edge.stroke.width)
-    lines = [f"<g><title>{escape(edge.title)}</title>{_path(shortened_route, edge.stroke)}"]
+    lines = [f"<g><title>{_escaped(edge.title)}</title>{_path(shortened_route, edge.stroke)}"]
     if head is not None:
         lines.append(f'<polygon points="{" ".join(map(_spot, head))}" fill="{edge.stroke.colour}"/>')
     if edge.stroke.has_dot:

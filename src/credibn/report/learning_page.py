@@ -46,6 +46,7 @@ _ASKED = (
     "Table",
     "Columns",
     "Rows",
+    "Set from outside",
     "Dropped for missing values",
     "Note on the table",
     "Score",
@@ -173,11 +174,13 @@ def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str
     held = "unknown" if result.posterior_share is None else share(result.posterior_share)
     tiles = [
         (held, "of the posterior probability of all networks"),
-        (_short(result.n_networks), "networks found"),
-        *([(_short(result.n_classes), "equivalence classes")] if result.structures.are_classes_counted else []),
+        (_short(result.n_networks), "network found" if result.n_networks == 1 else "networks found"),
         (f"{len(shared):,}", f"edges in {among}"),
         (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
     ]
+    if result.structures.are_classes_counted:
+        words = "equivalence class" if result.n_classes == 1 else "equivalence classes"
+        tiles.insert(2, (_short(result.n_classes), words))
     return [*tiles, ("yes" if result.complete else "no", "complete")]
 
 

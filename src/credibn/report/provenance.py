@@ -39,6 +39,10 @@ def facts(result: CredibleSet, data: Dataset | None) -> list[tuple[str, str]]:
     elif scoring.get("n_rows") is not None:
         n_rows = scoring["n_rows"]
         lines.append(("Rows", f"{n_rows:,}" if isinstance(n_rows, int) else as_text(n_rows)))
+    experiments = scoring.get("interventions")
+    if isinstance(experiments, list | tuple):
+        together = (", ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in experiments)
+        lines.append(("Set from outside", "; ".join(names or "nothing" for names in together)))
     lines.append(("Variables", f"{len(result.names):,}"))
     reading = reading_of(result)
     if reading is not None:
