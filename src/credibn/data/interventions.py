@@ -159,8 +159,8 @@ def _check_same_rows(index: Any, labels: Any) -> None:
         return
     if list(index) != list(labels):
         raise OptionError(
-            "{} has other row labels than the table, or the same in another order; give one with the table's index, such "
-            "as .reindex(table.index), or without labels, by .to_numpy()",
+            "{} has other row labels than the table, or the same in another order; give one with the table's index, "
+            "such as .reindex(table.index), or without labels, by .to_numpy()",
             Option("interventions"),
         )
 
