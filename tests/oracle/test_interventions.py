@@ -227,6 +227,17 @@ def test_a_column_a_boolean_table_and_a_mapping_say_the_same():
     assert expected.names == NAMES
 
 
+def test_a_boolean_table_of_other_rows_is_refused():
+    table, _, targets = random_experiments(5)
+    plain = table[list(NAMES)]
+    is_set = pd.DataFrame([[v in one for v in range(4)] for one in targets], columns=NAMES)
+    turned = is_set.iloc[::-1]
+    with pytest.raises(OptionError, match=r"interventions has other row labels .* such as \.reindex\(table\.index\)"):
+        read_data(plain, interventions=turned)
+    found = read_data(plain, interventions=turned.reindex(plain.index))
+    assert found.fingerprint == read_data(plain, interventions=is_set).fingerprint
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

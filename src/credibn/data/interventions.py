@@ -117,6 +117,7 @@ def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
     if isinstance(interventions, Mapping):
         rows = _by_label(getattr(data, "index", None), interventions)
     else:
+        _check_same_rows(getattr(data, "index", None), getattr(interventions, "index", None))
         rows = _by_matrix(interventions, names, len(frame))
     column = "interventions"
     while column in names:
@@ -150,6 +151,18 @@ def _names_of(named: Any) -> tuple[str, ...]:
     if named is None:
         return ()
     return tuple(map(str, named)) if isinstance(named, Iterable) and not isinstance(named, str) else (str(named),)
+
+
+def _check_same_rows(index: Any, labels: Any) -> None:
+    """Refuse a DataFrame whose rows are labelled as other rows of the table: rows belong together by place."""
+    if any(one is None or callable(one) for one in (index, labels)) or len(index) != len(labels):
+        return
+    if list(index) != list(labels):
+        raise OptionError(
+            "{} has other row labels than the table, or the same in another order; give one with the table's index, "
+            "such as .reindex(table.index), or without labels, by .to_numpy()",
+            Option("interventions"),
+        )
 
 
 def _by_matrix(interventions: Any, names: Sequence[str], n_rows: int) -> list[tuple[str, ...]]:
