@@ -200,13 +200,15 @@ def test_the_command_takes_a_share(file):
 
 
 def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
-    run, went_on = Run(), []
+    run, continued = Run(), []
 
     def find(call, table, epsilon):
-        went_on.extend(run(*now) for now in [("search", 0.5), ("counting", 0.9), ("counting", 1.0), ("grouping", 0.2)])
+        continued.extend(
+            run(*now) for now in [("search", 0.5), ("counting", 0.9), ("counting", 1.0), ("grouping", 0.2)]
+        )
         return SimpleNamespace(found=SimpleNamespace(stopped=True))
 
     monkeypatch.setattr(any_size, "find", find)
     _, is_over = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
-    assert went_on == [False, False, True, True]
+    assert continued == [False, False, True, True]
     assert is_over
