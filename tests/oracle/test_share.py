@@ -47,8 +47,8 @@ def test_the_smallest_set_with_the_share_is_found(n, seed, has_ties, share, engi
     assert found.complete
     assert found.n_networks == n_networks
     assert found.epsilon == pytest.approx(last - ordered[0], abs=1e-9)
-    assert found.posterior_share == pytest.approx(held[n_networks - 1], abs=1e-12)
-    assert found.posterior_share >= share - 1e-12
+    assert found.posterior_share == pytest.approx(held[n_networks - 1], abs=1e-10)  # costs are rounded to a grid
+    assert found.posterior_share >= share - 1e-10
     assert found.structures.is_listed is (engine == "auto")
 
 
