@@ -2,9 +2,8 @@
 
     make pictures
 
-The pages of the gallery are run in a temporary folder, and what they write there is kept. The picture of the report is
-the report of the example data as Chromium shows it: its headline and, below, its graph; what stands between the two is
-left out. The browser is found on the path, or named by the environment variable CHROMIUM. Published networks are looked
+The pages of the gallery are run in a temporary folder, and what they write there is copied. The picture of the report
+shows the example data's as Chromium does: its headline and, below, its graph; what stands between the two is left out. The browser is found on the path, or named by the environment variable CHROMIUM. Published networks are looked
 for in the folder CREDIBN_DATA; without it, their page is left as it is.
 """
 
@@ -58,12 +57,12 @@ def make_gallery(page: str, needed: tuple[str, ...]) -> None:
         finally:
             os.chdir(here)
         for picture in sorted(Path(folder).glob("gallery-*")):
-            kept = IMAGES / picture.name
+            target = IMAGES / picture.name
             if picture.suffix == ".png":
-                Image.open(picture).convert("RGB").quantize(N_COLOURS).save(kept, optimize=True)
+                Image.open(picture).convert("RGB").quantize(N_COLOURS).save(target, optimize=True)
             else:
-                kept.write_bytes(picture.read_bytes())
-            print(f"{kept} ({kept.stat().st_size:,} bytes)")
+                target.write_bytes(picture.read_bytes())
+            print(f"{target} ({target.stat().st_size:,} bytes)")
 
 
 def photograph_report() -> None:

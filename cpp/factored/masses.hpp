@@ -80,15 +80,15 @@ class Masses {
         const Edge& edge = layer.edges[e];
         const Cost cost = diagram_.costs[edge.candidate];
         const std::size_t from = is_forward ? i : edge.to, to = is_forward ? edge.to : i, end = target.first[to + 1];
-        Row kept;
-        for (std::size_t k = 0; k < kTogether; ++k) kept[k] = left_out[edge.candidate] >> k & 1 ? 0.0 : 1.0;
+        Row factors;
+        for (std::size_t k = 0; k < kTogether; ++k) factors[k] = left_out[edge.candidate] >> k & 1 ? 0.0 : 1.0;
         std::size_t y = target.first[to];
         for (std::size_t p = lists.first[from]; p < lists.first[from + 1]; ++p) {
           const Cost sum = lists.costs[p] + cost;
           while (y < end && target.costs[y] < sum) ++y;
           if (y == end) break;
           if (target.costs[y] != sum) continue;
-          for (std::size_t k = 0; k < kTogether; ++k) found[y][k] += kept[k] * known[p][k];
+          for (std::size_t k = 0; k < kTogether; ++k) found[y][k] += factors[k] * known[p][k];
         }
       }
     return found;

@@ -17,7 +17,8 @@ from credibn.cli.options import (
     grouped,
 )
 from credibn.credible import CredibleSet
-from credibn.effects.effect import ASSUMPTIONS, Effect
+from credibn.effects.averaging import check_pair
+from credibn.effects.effect import ASSUMPTIONS
 from credibn.errors import OptionError
 from credibn.models.averaging_networks import reading_of
 
@@ -85,10 +86,11 @@ def effects(
             note_incomplete(found)
         deliver(found.most_informative_interventions(prior), {"complete": found.complete}, out, as_json)
         return
+    check_pair(cause, outcome)
     table: Any = _training_file(found, result) if data is None else data
     if reading != ReadFlags():
         table = reading.read(table, columns_of_result(found))
-    if cause is None and outcome is None:
+    if cause is None or outcome is None:
         answer = found.effects(table, prior=prior)
         if not as_json and out is None:
             typer.echo(f"The strongest effects, on average over networks. {ASSUMPTIONS}", err=True)
@@ -108,7 +110,6 @@ def effects(
         n_draws=n_draws,
         seed=seed,
     )
-    assert isinstance(effect, Effect), "a pair was given"
     if out is not None:
         deliver(effect.parts, {**effect.as_json(), "complete": found.complete}, out, as_json)
     elif as_json:

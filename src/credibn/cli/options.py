@@ -6,7 +6,7 @@ methods turn the words of the shell into the groups of `credibn.options`.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
@@ -314,7 +314,7 @@ class ThreadFlags:
 
 
 @dataclass(frozen=True)
-class LimitFlags(ThreadFlags):
+class RunFlags(ThreadFlags):
     """What a run may take."""
 
     time_limit: Annotated[float | None, _limit(metavar="S", help="Seconds for the whole run.")] = None
@@ -322,10 +322,6 @@ class LimitFlags(ThreadFlags):
         str | None,
         _limit(metavar="M", help="Memory for the search and what it finds: 300M, 4G; a number alone: GiB."),
     ] = None
-    keep_counts: Annotated[
-        bool,
-        output("--keep-counts/--no-counts", help="Whether the result holds the counts that 'predict' needs."),
-    ] = True
 
     def options(self, counts: CountFlags | None = None) -> Limits:
         """Return the options of the library; here a memory limit without a unit is in GiB."""
@@ -336,8 +332,21 @@ class LimitFlags(ThreadFlags):
             time_limit=self.time_limit,
             memory_limit=resolve_bytes(self.memory_limit, unit="G"),
             n_threads=self.n_threads,
-            keep_counts=self.keep_counts,
         )
+
+
+@dataclass(frozen=True)
+class LimitFlags(RunFlags):
+    """The same, and what the result holds."""
+
+    keep_counts: Annotated[
+        bool,
+        output("--keep-counts/--no-counts", help="Whether the result holds the counts that 'predict' needs."),
+    ] = True
+
+    def options(self, counts: CountFlags | None = None) -> Limits:
+        """Return the options of the library."""
+        return replace(super().options(counts), keep_counts=self.keep_counts)
 
 
 def _parent_limits(specs: list[str]) -> int | dict[str, int] | None:

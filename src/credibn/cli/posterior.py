@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from credibn._base.text import printable
-from credibn.cli.options import AsJsonOption, LimitFlags, ReadFlags, ScoreFlags, SourceFlags, grouped, output
+from credibn.cli.options import AsJsonOption, ReadFlags, RunFlags, ScoreFlags, SourceFlags, grouped, output
 from credibn.cli.text import pair_table
 from credibn.learning.all_networks import sum_over_networks
 from credibn.learning.start import start
@@ -27,7 +27,7 @@ def posterior(
     source: SourceFlags,
     reading: ReadFlags,
     scoring: ScoreFlags,
-    limits: LimitFlags,
+    limits: RunFlags,
     total: _Total = False,
     as_json: AsJsonOption = False,
 ) -> None:

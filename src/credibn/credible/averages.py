@@ -84,6 +84,17 @@ class Averages:
         """Whether it is known which edges are compelled: of a set that is counted, where its classes are whole."""
         return self.weighted.structures.is_listed or self.weighted.structures.are_classes_counted
 
+    @property
+    def decided(self) -> NDArray[np.float64]:
+        """How probable each edge is with a direction that its class decides, shape (n, n).
+
+        Where nothing is known of the classes, a direction is decided where no network has the other.
+        """
+        if self.has_compelled:
+            return self.compelled
+        edges = self.parent_sets.edges
+        return np.where(edges.T == 0, edges, 0.0)
+
     def error_of(self, name: str) -> dict[str, object]:
         """Return how an average of this name was found, where by sampling: attributes of its frame; else nothing."""
         if name not in self.sampled_averages:

@@ -528,54 +528,9 @@ class CredibleSet(Pictures):
         )
 
     @overload
-    def effects(
-        self,
-        data: Any,
-        *,
-        cause: str | int,
-        outcome: str | int,
-        change: tuple[object, object] | None = None,
-        state: object | None = None,
-        level: float = 0.95,
-        prior: Prior = "networks",
-        equivalent_sample_size: float | None = None,
-        pseudo_rows: float = 1.0,
-        n_draws: int = 2000,
-        seed: int = 0,
-        allow_other_data: bool = False,
-        **read_options: Any,
-    ) -> Effect: ...
+    def effects(self, data: Any, *, cause: str | int, outcome: str | int, **options: Any) -> Effect: ...
     @overload
-    def effects(
-        self,
-        data: Any,
-        *,
-        cause: None = None,
-        outcome: None = None,
-        prior: Prior = "networks",
-        equivalent_sample_size: float | None = None,
-        pseudo_rows: float = 1.0,
-        allow_other_data: bool = False,
-        **read_options: Any,
-    ) -> Effects: ...
-    @overload
-    def effects(
-        self,
-        data: Any,
-        *,
-        cause: str | int | None = None,
-        outcome: str | int | None = None,
-        change: tuple[object, object] | None = None,
-        state: object | None = None,
-        level: float = 0.95,
-        prior: Prior = "networks",
-        equivalent_sample_size: float | None = None,
-        pseudo_rows: float = 1.0,
-        n_draws: int = 2000,
-        seed: int = 0,
-        allow_other_data: bool = False,
-        **read_options: Any,
-    ) -> Effect | Effects: ...
+    def effects(self, data: Any, *, cause: None = None, outcome: None = None, **options: Any) -> Effects: ...
     def effects(
         self,
         data: Any,

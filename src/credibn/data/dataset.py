@@ -167,30 +167,22 @@ class Dataset:
         """Return the Dataset of rows in any order, some of them equal; `targets` are those of `Interventions`."""
         keys = [*columns, *(() if targets is None else (targets[1],))]
         order = np.lexsort(tuple(reversed(keys)))
-        is_new = np.zeros(len(order), dtype=bool)
-        is_new[:1] = True
-        for key in keys:
-            is_new[1:] |= key[order[1:]] != key[order[:-1]]
-        first = np.flatnonzero(is_new)
-        kept = order[first]
-        interventions = None if targets is None else Interventions(targets[0], targets[1][kept])
+        first = _first_of_equal(keys, order)
+        distinct = order[first]
+        interventions = None if targets is None else Interventions(targets[0], targets[1][distinct])
         merged = np.add.reduceat(weights[order], first)
-        return cls(names, tuple(column[kept] for column in columns), states, merged, cuts, reading, interventions)
+        return cls(names, tuple(column[distinct] for column in columns), states, merged, cuts, reading, interventions)
 
     def rows_where(self, keep: NDArray[np.bool_]) -> tuple[Dataset, NDArray[np.intp]]:
         """Return some of the rows, without what was set in them, and where each row was.
 
         Rows that differed in what was set alone become one; its place is that of the first.
         """
-        kept = np.flatnonzero(keep)
-        is_new = np.zeros(len(kept), dtype=bool)
-        is_new[:1] = True
-        for column in self.columns:  # in order, so equal rows are neighbours
-            is_new[1:] |= column[kept[1:]] != column[kept[:-1]]
-        first = np.flatnonzero(is_new)
-        weights = np.add.reduceat(self.weights[kept], first)
-        columns = tuple(column[kept[first]] for column in self.columns)
-        return Dataset(self.names, columns, self.states, weights, self.cuts, self.reading), kept[first]
+        chosen = np.flatnonzero(keep)
+        first = _first_of_equal(self.columns, chosen)  # rows are in order, so equal ones are neighbours
+        weights = np.add.reduceat(self.weights[chosen], first)
+        columns = tuple(column[chosen[first]] for column in self.columns)
+        return Dataset(self.names, columns, self.states, weights, self.cuts, self.reading), chosen[first]
 
     @cached_property
     def by_rows_not_set(self) -> tuple[tuple[tuple[int, ...], Dataset, NDArray[np.intp]], ...]:
@@ -308,3 +300,12 @@ def _check_row_order(columns: tuple[NDArray[Any], ...]) -> None:
         is_tied &= column[:-1] == column[1:]
     if is_tied.any():
         raise DataError("rows repeat: merge equal rows into one and add their weights, or use read_data")
+
+
+def _first_of_equal(keys: Sequence[NDArray[Any]], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places in `order` at which a row differs from the one before."""
+    is_new = np.zeros(len(order), dtype=bool)
+    is_new[:1] = True
+    for key in keys:
+        is_new[1:] |= key[order[1:]] != key[order[:-1]]
+    return np.flatnonzero(is_new)

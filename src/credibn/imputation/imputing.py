@@ -170,10 +170,8 @@ class _Chain:
         number = len(self.scores)
         self.scores.append(found.optimal_score)
         averages = found.averages()
-        edges = averages.parent_sets.edges
-        self.edges.append(edges)
-        # Without whole classes or a list, a direction is decided only where no network has the other.
-        self.compelled.append(averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0))
+        self.edges.append(averages.parent_sets.edges)
+        self.compelled.append(averages.decided)
         self.sets[number], self.tables[number] = found, self._completed
         self.sets.pop(number - 2, None)
         self.tables.pop(number - 2, None)

@@ -10,8 +10,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from credibn.credible import DIRECTION_THRESHOLD, CredibleSet
 from credibn.credible.consensus import direction_of
 from credibn.credible.weights import Prior
@@ -101,16 +99,14 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
     if not found.n_networks:
         return []
     averages = found.averages(prior)
-    edges = averages.parent_sets.edges
-    # Without whole classes or a list, a direction is decided only where no network has the other.
-    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
+    edges, decided = averages.parent_sets.edges, averages.decided
     pairs = []
     for a in range(n):
         for b in range(a + 1, n):
             forward, backward = float(edges[a, b]), float(edges[b, a])
             joined = min(1.0, forward + backward)
             if joined > 0 and joined >= least - _ROUNDING:
-                way = direction_of(joined, float(compelled[a, b]), float(compelled[b, a]), DIRECTION_THRESHOLD)
+                way = direction_of(joined, float(decided[a, b]), float(decided[b, a]), DIRECTION_THRESHOLD)
                 pairs.append(Joined(a, b, joined, forward, backward, way))
     return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
 

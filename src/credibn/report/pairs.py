@@ -48,9 +48,7 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
     if not result.n_networks:
         return []
     averages = result.averages()
-    edges = averages.parent_sets.edges
-    # Where nothing is known of the classes, a direction is decided where no network has the other.
-    compelled = averages.compelled if averages.has_compelled else np.where(edges.T == 0, edges, 0.0)
+    edges, decided = averages.parent_sets.edges, averages.decided
     reversible = averages.reversible if averages.has_compelled else np.zeros_like(edges)
     in_all, over_all = _joined_pairs(result), _over_all(result)
     pairs = []
@@ -60,7 +58,7 @@ def pairs_of(result: CredibleSet) -> list[Pair]:
         if is_in_all:
             joined = 1.0
             forward, backward = (1.0 if backward == 0 else forward), (1.0 if forward == 0 else backward)
-        way = direction_of(joined, float(compelled[a, b]), float(compelled[b, a]), DIRECTION_THRESHOLD)
+        way = direction_of(joined, float(decided[a, b]), float(decided[b, a]), DIRECTION_THRESHOLD)
         open_part = min(joined, float(reversible[a, b]))
         pairs.append(Pair(a, b, joined, forward, backward, open_part, way, is_in_all, over_all.get((a, b))))
     for (a, b), numbers in over_all.items():

@@ -68,25 +68,25 @@ def straightened(boxes: NDArray[np.float64], points: Sequence[Point], ends: tupl
     if not n_hit(shortest := [points[0], points[-1]]):
         return clipped(shortest, first, last)
     points = _without_straight_runs(points)
-    kept = min((points, _tightened(points)), key=n_hit)
-    fewest, at = n_hit(kept), 1
-    while at < len(kept) - 1:
-        without = kept[:at] + kept[at + 1 :]
+    path = min((points, _tightened(points)), key=n_hit)
+    fewest, at = n_hit(path), 1
+    while at < len(path) - 1:
+        without = path[:at] + path[at + 1 :]
         if (count := n_hit(without)) <= fewest:
-            kept, fewest, at = without, count, max(1, at - 1)
+            path, fewest, at = without, count, max(1, at - 1)
         else:
             at += 1
-    return clipped(kept, first, last)
+    return clipped(path, first, last)
 
 
 def _without_straight_runs(points: Sequence[Point]) -> list[Point]:
     """Return a way without the points at which it does not turn."""
-    kept = [points[0]]
+    path = [points[0]]
     for at in range(1, len(points) - 1):
-        (x0, y0), (x, y), (x1, y1) = kept[-1], points[at], points[at + 1]
+        (x0, y0), (x, y), (x1, y1) = path[-1], points[at], points[at + 1]
         if abs((x - x0) * (y1 - y0) - (y - y0) * (x1 - x0)) > 0.5 * math.dist((x0, y0), (x1, y1)):
-            kept.append(points[at])
-    return [*kept, points[-1]]
+            path.append(points[at])
+    return [*path, points[-1]]
 
 
 def _tightened(points: Sequence[Point]) -> list[Point]:
