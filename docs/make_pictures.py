@@ -3,8 +3,9 @@
     make pictures
 
 The pages of the gallery are run in a temporary folder, and what they write there is copied. The picture of the report
-shows the example data's as Chromium does: its headline and, below, its graph; what stands between the two is left out. The browser is found on the path, or named by the environment variable CHROMIUM. Published networks are looked
-for in the folder CREDIBN_DATA; without it, their page is left as it is.
+shows the example data's as Chromium does: its headline and, below, its graph; what stands between the two is left out.
+The browser is found on the path, or named by the environment variable CHROMIUM. Published networks are looked for in
+the folder CREDIBN_DATA; without it, their page is left as it is.
 """
 
 import doctest
