@@ -10,6 +10,7 @@ import pyarrow.csv
 import pytest
 
 import credibn
+from browsers import browser, needs_browser  # noqa: F401
 from credibn.examples import sample_asia
 from pages import ROOT, RUN, Reader, blocks_of, pages
 
@@ -70,7 +71,6 @@ def test_every_public_name_is_in_the_reference():
     assert set(credibn.__all__) <= set(listed)
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_mkdocs = pytest.mark.skipif(
     not (find_spec("mkdocs") and find_spec("mkdocstrings")), reason="mkdocs is not installed: make docs installs it"
 )
@@ -99,18 +99,14 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(si
 @pytest.mark.slow
 @needs_mkdocs
 @pytest.mark.xdist_group("site")
-@pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium")
-def test_the_search_works_from_a_folder(site):
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the test group")
+@needs_browser
+def test_the_search_works_from_a_folder(site, browser):  # noqa: F811
     asked = []
-    with driver.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1300, "height": 900})
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        page.locator("input.md-search__input").click()
-        page.keyboard.type("bootstrap", delay=20)
-        page.get_by_text("matching documents").wait_for(timeout=20_000)
-        assert page.locator(".md-search-result__link[href*='bootstrap.html']").count() >= 1
-        browser.close()
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.locator("input.md-search__input").click()
+    page.keyboard.type("bootstrap", delay=20)
+    page.get_by_text("matching documents").wait_for(timeout=20_000)
+    assert page.locator(".md-search-result__link[href*='bootstrap.html']").count() >= 1
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []

@@ -3,43 +3,21 @@
 import json
 import math
 import re
-import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from browsers import browser, needs_browser  # noqa: F401
 from credibn import CredibleSet, impute_and_learn, learn, read_data
 from credibn.credible.structures import group
 from credibn.examples import sample_asia
 from credibn.report import write_learning_page
 from credibn.scores import ScoreTable
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the test group")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no browser found: install chromium"),
-    pytest.mark.xdist_group("browser"),  # they share a browser and its pages
-    pytest.mark.slow,
-]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser"), pytest.mark.slow]  # they share a browser and its pages
 EVIL = "</script><img src=x onerror='window.wasHacked = 1'><script>window.wasHacked = 1</script>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=BROWSER, headless=True, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +60,7 @@ def many_variables(n=76, n_networks=300):
 
 
 @pytest.fixture
-def show(browser, pages):
+def show(browser, pages):  # noqa: F811
     """Opens a page; at the end nothing was asked from elsewhere, and no error was told."""
     contexts, troubles = [], []
 
