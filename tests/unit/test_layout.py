@@ -122,6 +122,19 @@ def test_an_arrowhead_has_its_tip_at_the_end_and_the_line_ends_inside_it():
     assert corners[0].x < line[-1].x < 100
 
 
+def test_a_graph_that_would_take_too_long_gets_simple_places():
+    links, names = random_links(60, 120, 1), [f"v{v}" for v in range(60)]
+    simple = lay_out(names, links, seconds=0.1)
+    assert simple.is_simple
+    assert not lay_out("abc", [Link(0, 1)], seconds=0.1).is_simple
+    assert overlapping(simple.boxes) == []
+    for link in links:
+        assert len(simple.route(*link[:2])) == 2
+        assert simple.boxes[link.above].y < simple.boxes[link.below].y
+    assert max(simple.width, simple.height) < 2000
+    assert simple.for_names(names[::-1]).is_simple
+
+
 def test_variables_without_edges_stand_below():
     layout = lay_out("abcd", [Link(0, 1)])
     assert min(layout.boxes[2].y, layout.boxes[3].y) > max(layout.boxes[0].y, layout.boxes[1].y)

@@ -19,7 +19,7 @@ from hypothesis import given
 
 import strategies
 from credibn import CredibleSet, _core, k_best_classes, k_best_networks, learn, read_data, score_parent_sets
-from credibn.credible.structures import Structures
+from credibn.credible.structures import Structures, group
 from credibn.effects.effect import ASSUMPTIONS
 from credibn.errors import CredibnWarning, OptionError
 from credibn.examples import sample_asia, tic_tac_toe
@@ -29,7 +29,7 @@ from credibn.report.class_lines import MOST_CLASSES, best_classes, edges_text
 from credibn.report.pairs import agreement_sentence, pairs_of
 from credibn.report.provenance import facts, repeating_call
 from credibn.report.sections import share
-from credibn.report.shortening import averaged_part, shortened_sentences
+from credibn.report.shortening import averaged_part, seconds_for_averages, shortened_sentences
 from credibn.scores import BDeu, EdgeLogOdds, EdgePenalty, ScoreTable
 from profiles import examples
 
@@ -721,10 +721,34 @@ def test_the_weight_left_out_bounds_what_it_could_change(large_result, averaged_
     left_out = 1 - math.exp(part.log_mass - large_result.log_mass)
     change = np.abs(part.edge_probabilities().to_numpy() - large_result.edge_probabilities().to_numpy()).max()
     assert 0 < change <= left_out + 1e-12
-    text = " ".join(shortened_sentences(large_result, part))
+    text = " ".join(shortened_sentences(large_result, part, has_simple_layout=False))
     assert f"hold {share(1 - left_out)} of the weight" in text
     (points,) = re.findall(r"including all networks would change each by at most ([\d.]+) percentage points", text)
     assert 0 <= float(points) - 100 * left_out < 0.1
+
+
+def chain(n):
+    """A set of one network in which each variable is the parent of the next."""
+    candidates = [[(-1.0, (v - 1,) if v else ())] for v in range(n)]
+    table = ScoreTable.from_candidates([f"v{v}" for v in range(n)], candidates, {"score": "bic", "epsilon": 1.0})
+    choices, scores = np.zeros((1, n), dtype=np.uint32), np.array([-float(n)])
+    return CredibleSet(table, group(table, choices, scores), -float(n), 1.0, complete=True, engine="made")
+
+
+def test_a_page_without_time_has_a_large_graph_in_simple_places_and_says_so(tmp_path):
+    told = "The variables of the graph stand in simple places: edges cross each other and variables."
+    for n, seconds, is_told in ((60, 0.0, True), (60, 3600.0, False), (60, None, False), (20, 0.0, False)):
+        write_learning_page(chain(n), tmp_path / "page.html", seconds=seconds)
+        assert (told in (tmp_path / "page.html").read_text(encoding="utf-8")) is is_told
+
+
+def test_averages_leave_half_of_the_time_or_what_a_layout_takes():
+    found = chain(100)
+    classes = best_classes(found)
+    assert seconds_for_averages(found, classes, 6.0) == 3.0
+    assert seconds_for_averages(found, classes, 60.0) == pytest.approx(60 - 5e-4 * 100 * 99)
+    assert seconds_for_averages(found, [], 60.0) == 60.0
+    assert seconds_for_averages(found, classes, None) is None
 
 
 def test_a_page_has_effects_where_they_are_asked_for(tmp_path, asia, asia_result):

@@ -6,6 +6,7 @@ The width: its probability. Colour repeats the first, in blue and vermilion, whi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -111,7 +112,7 @@ def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = L
     return sorted(pairs, key=lambda pair: (-round(pair.joined, 12), pair.first, pair.second))
 
 
-def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
+def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined], seconds: float = math.inf) -> Layout:
     """Return places for all variables; the edges that are likely decide, and the likeliest of each other variable."""
     ordered = sorted(pairs, key=lambda pair: -pair.joined)
     chosen: list[Joined] = []
@@ -125,7 +126,7 @@ def layout_of(names: Sequence[Hashable], pairs: Iterable[Joined]) -> Layout:
             others.append((pair.first, pair.second))
     # Surest directions first: a later edge that would close a cycle is turned.
     chosen.sort(key=lambda pair: (pair.direction == 0, -abs(pair.forward - pair.backward), pair.first, pair.second))
-    return lay_out(names, [_link(pair) for pair in chosen], others)
+    return lay_out(names, [_link(pair) for pair in chosen], others, seconds=seconds)
 
 
 def _link(pair: Joined) -> Link:

@@ -1,10 +1,11 @@
 """What the scripts of the report draw: the layout and the looks of edges come from here, not from the browser."""
 
+import math
 from collections.abc import Sequence
 
 from credibn.report.class_lines import ClassLine
 from credibn.report.drawing import Joined, layout_of, stroke_of
-from credibn.report.layout import shortened
+from credibn.report.layout import Layout, shortened
 from credibn.report.pairs import Pair
 from credibn.report.routes import Point
 from credibn.report.sections import share
@@ -12,13 +13,22 @@ from credibn.report.sections import share
 _PAIRS_DRAWN = 400
 _LEAST_DRAWN = 0.01
 """The least threshold of the slider: less probable edges are in the tables only."""
+_LEAST_SECONDS = 0.5
+"""What a layout may take even after the deadline."""
 
 
-def drawn_graphs(names: Sequence[str], pairs: Sequence[Pair], classes: Sequence[ClassLine]) -> dict[str, object]:
+def places_in_report(names: Sequence[str], pairs: Sequence[Pair], seconds: float | None = None) -> Layout:
+    """Return where the variables stand on a page that may take some seconds more."""
+    most = math.inf if seconds is None else max(seconds, _LEAST_SECONDS)
+    return layout_of(names, [_joined(pair) for pair in _listed(pairs)], most)
+
+
+def drawn_graphs(
+    names: Sequence[str], pairs: Sequence[Pair], classes: Sequence[ClassLine], layout: Layout
+) -> dict[str, object]:
     """Return what the script draws, ready for JSON: places and ways, then edges with their looks and numbers."""
-    listed = [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
+    listed = _listed(pairs)
     looks = [stroke_of(pair.joined, pair.direction != 0) for pair in listed]
-    layout = layout_of(names, [_joined(pair) for pair in listed])
     ends = {pair.ends for pair in listed}
     for line in classes:
         ends |= {(min(edge), max(edge)) for edge in (*line.directed, *line.undirected)}
@@ -55,6 +65,10 @@ def drawn_graphs(names: Sequence[str], pairs: Sequence[Pair], classes: Sequence[
             {"words": line.words, "directed": line.directed, "undirected": line.undirected} for line in classes
         ],
     }
+
+
+def _listed(pairs: Sequence[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if pair.joined >= _LEAST_DRAWN][:_PAIRS_DRAWN]
 
 
 def _joined(pair: Pair) -> Joined:

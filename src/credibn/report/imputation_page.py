@@ -21,7 +21,7 @@ from credibn.credible.consensus import direction_of
 from credibn.errors import Option, Phrase
 from credibn.imputation import ImputedResult
 from credibn.imputation.imputed import ASSUMPTION, SETTLED, found_sentences, missing_sentence
-from credibn.report.drawn_graphs import drawn_graphs
+from credibn.report.drawn_graphs import drawn_graphs, places_in_report
 from credibn.report.figures import MARK, blank_figure, figure_svg, style_axes
 from credibn.report.learning_page import MANY_VARIABLES, PAIRS_SHOWN, SCRIPTS
 from credibn.report.pairs import Pair
@@ -76,7 +76,7 @@ def write_imputation_page(result: ImputedResult, path: str | os.PathLike[str]) -
         ],
         n_rows=result.n_rows,
         graph_over={"lead": "on average over completed tables", "label": "over the completed tables"},
-        drawn=drawn_graphs(result.names, pairs, []),
+        drawn=drawn_graphs(result.names, pairs, [], places_in_report(result.names, pairs)),
         has_many_variables=len(result.names) >= MANY_VARIABLES,
         pairs=_lines(result, {str(name): float(value) for name, value in apart.items()})[:PAIRS_SHOWN],
         n_more_pairs=max(0, len(pairs) - PAIRS_SHOWN),

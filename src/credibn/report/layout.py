@@ -10,9 +10,10 @@ The same edges give the same layout; it needs neither a browser nor another prog
 from __future__ import annotations
 
 import itertools
+import math
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from credibn.report.layers import (
     straight_positions,
     with_few_crossings,
 )
-from credibn.report.routes import Box, Point, Route, curve_points, route_around, straightened
+from credibn.report.routes import Box, Point, Route, curve_points, route_around, straight_route, straightened
 
 NODE_HEIGHT = 30.0
 _LETTERS = 22
@@ -42,7 +43,10 @@ _ROOM = 1000.0
 """As wide as a page of text, in units of about a pixel."""
 _STARTS = 8
 _MOST_BENDS = 3_000
-"""With more of them, fewer orders are tried: the layout should take seconds at most."""
+"""With more of them, fewer orders are tried."""
+_SECONDS_PER_LINK = 5e-4
+_SECONDS_PER_OTHER = 0.01
+"""About the most that was measured on one core of a busy machine: for each variable and link, for each other edge."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Layout:
     routes : mapping
         The way of each edge by the positions of its ends, the smaller first. Other edges go straight, or around the
         nodes that stand in their way.
+    is_simple : bool
+        Whether places were found in a simple way because time was short: more edges cross, and all are straight.
 
     Examples
     --------
@@ -78,13 +84,14 @@ class Layout:
     height: float
     boxes: tuple[Box, ...]
     routes: Mapping[tuple[int, int], Route]
+    is_simple: bool = False
 
     def route(self, a: int, b: int) -> Route:
         """Return the way of the edge from node a to node b."""
         pair = (min(a, b), max(a, b))
         known = self.routes.get(pair)
         if known is None:
-            known = route_around(self.boxes, *pair)
+            known = (straight_route if self.is_simple else route_around)(self.boxes, *pair)
         return known if a < b else known[::-1]
 
     def for_names(self, names: Sequence[str]) -> Layout:
@@ -103,7 +110,8 @@ class Layout:
             for name in names
         ]
         new = [at for at, name in enumerate(names) if name not in position]
-        return _with_row_below(tuple(names), boxes, routes, new, self.width, self.height)
+        moved_to = _with_row_below(tuple(names), boxes, routes, new, self.width, self.height)
+        return replace(moved_to, is_simple=self.is_simple)
 
 
 def shortened(name: Hashable) -> str:
@@ -130,10 +138,22 @@ def _letter_width(letter: str) -> float:
     return 0.72 if letter.isupper() else 0.61
 
 
+def expected_seconds(n_variables: int, n_links: int, n_others: int = 0) -> float:
+    """Return about how long a layout takes at most."""
+    return _SECONDS_PER_LINK * n_variables * n_links + _SECONDS_PER_OTHER * n_others
+
+
 def lay_out(
-    names: Sequence[Hashable], links: Iterable[Link], others: Iterable[tuple[int, int]] = (), aspect: float = _ASPECT
+    names: Sequence[Hashable],
+    links: Iterable[Link],
+    others: Iterable[tuple[int, int]] = (),
+    aspect: float = _ASPECT,
+    seconds: float = math.inf,
 ) -> Layout:
-    """Return a layout whose layers follow the links; the other edges find their way between the nodes."""
+    """Return a layout whose layers follow the links; the other edges find their way between the nodes.
+
+    Where it would take more than the seconds given, places are simple: each layer has the first order that comes.
+    """
     labels = tuple(str(name) for name in names)
     widths = [label_width(name) for name in labels]
     chosen = _without_cycles(links)
@@ -142,6 +162,11 @@ def lay_out(
     if not joined:
         boxes = [Box(0, 0, width, NODE_HEIGHT) for width in widths]
         return _with_row_below(labels, boxes, {}, alone, 0.0, 0.0)
+    others = list(others)
+    if expected_seconds(len(labels), len(chosen), len(others)) > seconds:
+        placed = _moved_to_margin(_simple_places(widths, chosen, joined), {}, joined)
+        found = _with_row_below(labels, placed.boxes, {}, alone, placed.width, placed.height)
+        return replace(found, is_simple=True)
     boxes, routes, _, _ = _best_layers(widths, chosen, joined, aspect)
     inside = [boxes[v] for v in joined]
     column = {v: at for at, v in enumerate(joined)}
@@ -173,6 +198,29 @@ def _without_cycles(links: Iterable[Link]) -> list[Link]:
         children.setdefault(above, set()).add(below)
         chosen.append(Link(above, below, weight))
     return chosen
+
+
+def _simple_places(widths: Sequence[float], links: Sequence[Link], joined: Sequence[int]) -> list[Box]:
+    """Return places in layers that are not too wide, each node near the mean of its parents."""
+    layers = shortest_layers(links, joined)
+    parents: dict[int, list[int]] = {}
+    for link in links:
+        parents.setdefault(link.below, []).append(link.above)
+    most = math.isqrt(len(joined)) + 1
+    boxes, deep = [Box(0.0, 0.0, width, NODE_HEIGHT) for width in widths], 0.0
+    for layer in range(max(layers.values()) + 1):
+        inside = [v for v in joined if layers[v] == layer]
+        wanted = {v: float(np.mean([boxes[u].x for u in parents.get(v, ())] or [0.0])) for v in inside}
+        n_rows = -(-len(inside) // most)
+        for row in range(n_rows):
+            standing = sorted(inside[row::n_rows], key=lambda v: (wanted[v], v))
+            room = sum(widths[v] + NODE_GAP for v in standing) - NODE_GAP
+            left = float(np.mean([wanted[v] for v in standing])) - room / 2
+            for v in standing:
+                boxes[v] = Box(left + widths[v] / 2, deep, widths[v], NODE_HEIGHT)
+                left += widths[v] + NODE_GAP
+            deep += NODE_HEIGHT + _LAYER_GAP
+    return boxes
 
 
 class _Rough(NamedTuple):
@@ -237,12 +285,12 @@ def n_crossings(routes: Mapping[tuple[int, int], Route]) -> int:
 
     count = 0
     for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        first, last = starts[at + 1 :], ends[at + 1 :]
-        is_apart = ~(nodes[at + 1 :, :, np.newaxis] == nodes[at]).any(axis=(1, 2))
+        first, last, (one, other) = starts[at + 1 :], ends[at + 1 :], nodes[at + 1 :].T
         crosses = (side(start, end, first) * side(start, end, last) < 0) & (
             side(first, last, start) * side(first, last, end) < 0
         )
-        count += int((is_apart & crosses).sum())
+        a, b = nodes[at]
+        count += int((crosses & (one != a) & (one != b) & (other != a) & (other != b)).sum())
     return count
 
 

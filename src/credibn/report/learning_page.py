@@ -19,13 +19,13 @@ from credibn.credible.averages import LEAST_OVER_ALL
 from credibn.data import Dataset
 from credibn.errors import Option, OptionError
 from credibn.report.class_lines import best_classes, edges_text
-from credibn.report.drawn_graphs import drawn_graphs
+from credibn.report.drawn_graphs import drawn_graphs, places_in_report
 from credibn.report.effects import effects_answer
 from credibn.report.figures import figure_of, figure_svg, gap_curve, networks_within, plot_share
 from credibn.report.pairs import Pair, agreement_sentence, pairs_of
 from credibn.report.provenance import facts, name_of_table, promise_of_call, repeating_call
 from credibn.report.sections import check_same_data, describe_columns, share, write_page
-from credibn.report.shortening import averaged_part, part_named, shortened_sentences
+from credibn.report.shortening import averaged_part, part_named, seconds_for_averages, shortened_sentences
 from credibn.report.undecided import undecided_parts
 from credibn.report.wording import (
     bayes_factor_sentences,
@@ -77,7 +77,7 @@ def write_learning_page(
         The data that were searched; with them the page also describes the variables.
     seconds : float, optional
         How long the page may take. Where averages over the whole set would take longer, it has those over the best
-        part of the set, and says so.
+        part of the set; where a good layout of the graph would, a simple one. The page says so.
     effects : bool
         Whether the page has a section on causal effects; it needs the data.
 
@@ -109,10 +109,15 @@ def write_learning_page(
     deadline = None if seconds is None else time.perf_counter() + seconds
     result = result.listed_if_few()
     classes, curve, within = best_classes(result), _curve(result), networks_within(result)
-    # Last, because they take all the time that is left.
-    averaged = averaged_part(result, None if deadline is None else deadline - time.perf_counter())
+
+    def seconds_left() -> float | None:
+        return None if deadline is None else deadline - time.perf_counter()
+
+    # Last, because they take all the time that is left: averages first, but for what the layout of the graph needs.
+    averaged = averaged_part(result, seconds_for_averages(result, classes, seconds_left()))
     among = None if averaged is result else part_named(averaged)
     pairs, (v_structures, n_more_v_structures) = pairs_of(averaged), _v_structures(averaged)
+    layout = places_in_report(result.names, pairs, seconds_left())
     table = name_of_table(result)
     has_reversible = not result.n_networks or averaged.averages().has_compelled
     write_page(
@@ -123,7 +128,7 @@ def write_learning_page(
         headline=share_headline(result),
         caution=None if result.caution is None else result.caution.worded(in_python_and_shell),
         fit=learning_headline(result),
-        shortened=None if among is None else shortened_sentences(result, averaged),
+        shortened=shortened_sentences(result, averaged, layout.is_simple),
         agreement=("" if among is None else f"Among {among}: ") + agreement_sentence(averaged, pairs),
         tiles=_tiles(result, pairs, among or "every network"),
         asked=_asked(result, data),
@@ -133,7 +138,7 @@ def write_learning_page(
         certain=certain_sentences(result),
         is_complete=result.complete,
         graph_over={"lead": "within the set", "label": "in the set"},
-        drawn=drawn_graphs(result.names, pairs, classes),
+        drawn=drawn_graphs(result.names, pairs, classes, layout),
         counted=counted_sentences(result, len(classes)),
         curve=curve,
         share_curve=_share_curve(result),

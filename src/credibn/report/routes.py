@@ -43,12 +43,18 @@ Route = tuple[Point, ...]
 def boxes_hit(boxes: NDArray[np.float64], points: Sequence[Point], clearance: float = _CLEARANCE) -> NDArray[np.bool_]:
     """Return which of the rectangles, rows of x, y, width and height, a broken line comes closer to than allowed."""
     line = np.array(points, dtype=np.float64)
-    starts, steps = line[:-1, np.newaxis], np.diff(line, axis=0)[:, np.newaxis]
-    steps = np.where(np.abs(steps) < 1e-9, 1e-9, steps)
+    hit = np.zeros(len(boxes), dtype=np.bool_)
     half = boxes[:, 2:] / 2 + clearance
-    enter, leave = (boxes[:, :2] - half - starts) / steps, (boxes[:, :2] + half - starts) / steps
-    first, last = np.minimum(enter, leave).max(axis=2), np.maximum(enter, leave).min(axis=2)
-    return np.asarray((np.maximum(first, 0.0) < np.minimum(last, 1.0)).any(axis=0))
+    low, high = boxes[:, :2] - half, boxes[:, :2] + half
+    near = np.flatnonzero(((low <= line.max(axis=0)) & (high >= line.min(axis=0))).all(axis=1))
+    first, last = np.float64(0.0), np.float64(1.0)
+    for axis in (0, 1):
+        starts, steps = line[:-1, axis, np.newaxis], np.diff(line[:, axis])[:, np.newaxis]
+        steps = np.where(np.abs(steps) < 1e-9, 1e-9, steps)
+        enter, leave = (low[near, axis] - starts) / steps, (high[near, axis] - starts) / steps
+        first, last = np.maximum(first, np.minimum(enter, leave)), np.minimum(last, np.maximum(enter, leave))
+    hit[near] = (first < last).any(axis=0)
+    return hit
 
 
 def n_boxes_hit(boxes: NDArray[np.float64], points: Sequence[Point], ends: tuple[int, int]) -> int:
@@ -96,6 +102,11 @@ def _tightened(points: Sequence[Point]) -> list[Point]:
         near = [towards(bend, side, min(_ROUNDING, math.dist(bend, side) / 2)) for side in (before, after)]
         tight += [near[0], bend, near[1]]
     return [*tight, points[-1]]
+
+
+def straight_route(boxes: Sequence[Box], a: int, b: int) -> Route:
+    """Return the straight line between two rectangles, whatever stands in its way."""
+    return clipped((Point(*boxes[a][:2]), Point(*boxes[b][:2])), boxes[a], boxes[b])
 
 
 def route_around(boxes: Sequence[Box], a: int, b: int) -> Route:

@@ -1,17 +1,20 @@
 """A report within a time limit: averages over the best part of a large set, with what is left out and how to get it.
 
-Averages take some microseconds for each class, everything else on a page almost nothing. The structures of a set are in
-order of score, so the first of them are the best, and their weight bounds what the rest could change: no probability on
-the page differs from that of the whole set by more than the weight that is left out.
+Averages take some microseconds for each class, the layout of a large graph some seconds, all else on a page almost
+nothing. The structures of a set are in order of score, so the first of them are the best, and their weight bounds what
+the rest could change: no probability on the page differs from that of the whole set by more than the weight that is
+left out.
 """
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from credibn._base.text import plural
 from credibn.credible import CredibleSet
+from credibn.report.class_lines import ClassLine
+from credibn.report.layout import expected_seconds
 from credibn.report.sections import share
 
 _PROBED = 2_000
@@ -52,16 +55,33 @@ def part_named(part: CredibleSet) -> str:
     return f"the best {plural(len(part.structures), what)}"
 
 
-def shortened_sentences(result: CredibleSet, part: CredibleSet) -> list[str]:
-    """Say what a shortened page covers, and how to make the full one."""
-    log_share = min(0.0, part.log_mass - result.log_mass)
-    points = math.ceil(-1000 * math.expm1(log_share)) / 10  # rounded up: a bound
-    what = "classes" if part.structures.class_of is None else "networks"
+def seconds_for_averages(result: CredibleSet, classes: Sequence[ClassLine], seconds: float | None) -> float | None:
+    """Return how many of the seconds left the averages may take: a layout takes up to half of them."""
+    if seconds is None or not classes:
+        return seconds
+    n_edges = len(classes[0].directed) + len(classes[0].undirected)
+    return seconds - min(seconds / 2, expected_seconds(len(result.names), n_edges))
+
+
+def shortened_sentences(result: CredibleSet, part: CredibleSet, has_simple_layout: bool) -> list[str]:
+    """Say what a shortened page covers, and how to make the full one; nothing of a page that is not shortened."""
+    sentences = []
+    if part is not result:
+        log_share = min(0.0, part.log_mass - result.log_mass)
+        points = math.ceil(-1000 * math.expm1(log_share)) / 10  # rounded up: a bound
+        what = "classes" if part.structures.class_of is None else "networks"
+        sentences += [
+            f"The probabilities of edges, v-structures and parent sets are those among {part_named(part)} of "
+            f"{len(result.structures):,}, which hold {share(math.exp(log_share))} of the weight; including all {what} "
+            f"would change each by at most {points:.1f} percentage points.",
+            "The number of networks and classes, the curve and the table of classes cover the whole result.",
+        ]
+    if has_simple_layout:
+        sentences.append("The variables of the graph stand in simple places: edges cross each other and variables.")
+    if not sentences:
+        return []
     return [
         "This page is shortened to stay within the time limit.",
-        f"The probabilities of edges, v-structures and parent sets are those among {part_named(part)} of "
-        f"{len(result.structures):,}, which hold {share(math.exp(log_share))} of the weight; including all {what} "
-        f"would change each by at most {points:.1f} percentage points.",
-        "The number of networks and classes, the curve and the table of classes cover the whole result.",
+        *sentences,
         "To make the full page: credibn report RESULT --data DATA -o report.html.",
     ]
