@@ -157,7 +157,7 @@ def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     with quiet_matplotlib(), io.BytesIO() as drawn:
         import matplotlib
 
-        with matplotlib.rc_context({"svg.hashsalt": "credibn"}):
+        with matplotlib.rc_context({"svg.hashsalt": "credibn", "pdf.fonttype": 42}):  # fonts that journals take
             figure.savefig(drawn, format=ending, dpi=150, metadata=metadata)
         with replacing(path) as sink:
             sink.write(drawn.getvalue())
