@@ -14,7 +14,14 @@ from credibn import CPDAG, learn
 from credibn.errors import CredibnError
 from credibn.examples import example_network, sample_asia
 from credibn.report import network_svg, plot_difference, plot_network
-from credibn.report.drawing import difference_drawing, drawing_of, drawing_of_edges, joined_pairs, stroke_of
+from credibn.report.drawing import (
+    difference_drawing,
+    drawing_of,
+    drawing_of_edges,
+    joined_pairs,
+    stroke_of,
+    widest_stroke,
+)
 from credibn.report.figures import ALERT, MARK
 from credibn.report.graph_axes import draw_on_axes
 from credibn.report.graph_files import drawing_svg, label_places
@@ -49,6 +56,12 @@ def test_probable_edges_are_wider_and_only_sure_ones_solid():
     assert [len(set(look.dashes)) for look in looks] == [2, 2, 2, 2, 0, 0]
     assert looks[0].dashes == looks[1].dashes != looks[2].dashes == looks[3].dashes
     assert {stroke_of(p, False).dashes for p in (0.95, 1.0)} == {()}
+
+
+def test_edges_of_a_dense_graph_are_thinner_and_still_tell_their_probability():
+    assert widest_stroke(45, 23) == widest_stroke(46, 23) > widest_stroke(47, 23)
+    thin = [stroke_of(probability, True, widest_stroke(68, 23)).width for probability in (0.1, 0.5, 1.0)]
+    assert thin == [1.1, 1.5, 2.0]
 
 
 def test_decided_and_open_differ_without_colour():

@@ -79,19 +79,27 @@ def dashes_of(probability: float) -> tuple[float, ...]:
     return _DASHES[sureness]
 
 
-def stroke_of(probability: float, is_decided: bool) -> Stroke:
+def widest_stroke(n_edges: int, n_variables: int) -> float:
+    """Return the width of a certain edge: where edges are many, they are thinner, so that each can be followed."""
+    return 2.0 if n_edges > 2 * n_variables else 3.6
+
+
+def stroke_of(probability: float, is_decided: bool, widest: float = 3.6) -> Stroke:
     """Return how an edge of this probability looks."""
-    width = round(1.0 + 2.6 * probability, 2)
+    width = round(1.0 + (widest - 1.0) * probability, 2)
     return Stroke(MARK if is_decided else ALERT, width, dashes_of(probability), is_decided)
 
 
-_LEGEND = (
-    (stroke_of(1.0, True), "direction decided"),
-    (stroke_of(1.0, False), "direction open"),
-    (stroke_of(1.0, True)._replace(has_dot=True), "required by the constraints"),
-    (Stroke(SOFT, stroke_of(0.75, False).width, _DASHES["likely"]), f"probability {LIKELY:.0%} to {SURE:.0%}"),
-    (Stroke(SOFT, stroke_of(0.25, False).width, _DASHES["unlikely"]), f"below {LIKELY:.0%}"),
-)
+def _legend(widest: float) -> tuple[tuple[Stroke, str], ...]:
+    """Return what a legend may have to explain."""
+    likely, unlikely = (stroke_of(probability, False, widest).width for probability in (0.75, 0.25))
+    return (
+        (stroke_of(1.0, True, widest), "direction decided"),
+        (stroke_of(1.0, False, widest), "direction open"),
+        (stroke_of(1.0, True, widest)._replace(has_dot=True), "required by the constraints"),
+        (Stroke(SOFT, likely, _DASHES["likely"]), f"probability {LIKELY:.0%} to {SURE:.0%}"),
+        (Stroke(SOFT, unlikely, _DASHES["unlikely"]), f"below {LIKELY:.0%}"),
+    )
 
 
 def joined_pairs(found: CredibleSet, prior: Prior = "networks", least: float = LEAST_DRAWN) -> list[Joined]:
@@ -155,12 +163,13 @@ def drawing_of(
     _check_threshold(threshold)
     pairs = joined_pairs(found, prior, threshold)
     required = _required(found)
-    edges = tuple(_edge(found.names, pair, required) for pair in pairs)
+    widest = widest_stroke(len(pairs), len(found.names))
+    edges = tuple(_edge(found.names, pair, required, widest) for pair in pairs)
     title = (
         f"Graph of {len(found.names)} variables and {len(edges)} edges with a probability of {threshold:.0%} or more"
     )
     marked = frozenset(position_of(found.names, name, "variable to highlight") for name in _several(highlight))
-    return Drawing(layout_for(found.names, pairs, layout), edges, legend_of(edges, _LEGEND), title, marked)
+    return Drawing(layout_for(found.names, pairs, layout), edges, legend_of(edges, _legend(widest)), title, marked)
 
 
 def _check_threshold(threshold: float) -> None:
@@ -180,9 +189,9 @@ def _required(found: CredibleSet) -> set[tuple[int, int]]:
     return {(position[parent], position[child]) for parent, child in listed}
 
 
-def _edge(names: Sequence[str], pair: Joined, required: set[tuple[int, int]]) -> DrawnEdge:
+def _edge(names: Sequence[str], pair: Joined, required: set[tuple[int, int]], widest: float) -> DrawnEdge:
     a, b = pair[:2] if pair.direction >= 0 else (pair.second, pair.first)
-    stroke = stroke_of(pair.joined, pair.direction != 0)._replace(has_dot=(a, b) in required)
+    stroke = stroke_of(pair.joined, pair.direction != 0, widest)._replace(has_dot=(a, b) in required)
     return DrawnEdge((a, b), stroke, f"{pair.joined:.2f}", _said(names, pair))
 
 
@@ -215,7 +224,8 @@ def drawing_of_edges(
         pairs.append(Joined(min(a, b), max(a, b), 1.0, float(a < b), float(b < a), way))
         stroke = Stroke(MARK if is_directed else ALERT, 1.8, (), is_directed)
         edges.append(DrawnEdge((a, b), stroke, "", f"{ends[0]} {'→' if is_directed else '—'} {ends[1]}"))
-    return Drawing(layout_of(names, pairs), tuple(edges), legend_of(edges, _LEGEND[:2]) if undirected else (), title)
+    legend = legend_of(edges, _legend(1.8)[:2]) if undirected else ()
+    return Drawing(layout_of(names, pairs), tuple(edges), legend, title)
 
 
 _DIFFERENCE = {

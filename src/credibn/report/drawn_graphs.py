@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from credibn.report.class_lines import ClassLine
-from credibn.report.drawing import Joined, layout_of, stroke_of
+from credibn.report.drawing import LEAST_DRAWN, Joined, layout_of, stroke_of, widest_stroke
 from credibn.report.layout import Layout, shortened
 from credibn.report.pairs import Pair
 from credibn.report.routes import Point
@@ -28,7 +28,8 @@ def drawn_graphs(
 ) -> dict[str, object]:
     """Return what the script draws, ready for JSON: places and ways, then edges with their looks and numbers."""
     listed = _listed(pairs)
-    looks = [stroke_of(pair.joined, pair.direction != 0) for pair in listed]
+    widest = widest_stroke(sum(pair.joined >= LEAST_DRAWN for pair in listed), len(names))
+    looks = [stroke_of(pair.joined, pair.direction != 0, widest) for pair in listed]
     ends = {pair.ends for pair in listed}
     for line in classes:
         ends |= {(min(edge), max(edge)) for edge in (*line.directed, *line.undirected)}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # matplotlib takes a while to import: only those who ask for 
 _UNITS_PER_INCH = 96.0
 _MOST_INCHES = 11.0
 _POINTS_PER_INCH = 72.0
+_NAME_SIZE = 12.6
+"""Letters of a name, in units of the layout; DejaVu Sans is wide, so they are a little smaller than in SVG."""
 _LEGEND_INCHES = 4.6
 """As wide as a figure must be for two columns of the legend."""
 
@@ -39,7 +41,7 @@ def draw_on_axes(drawing: Drawing, axes: Axes | None = None, *, has_labels: bool
         for edge, place in label_places(drawing):
             _draw_label(axes, edge, place, unit)
     if drawing.legend:
-        _draw_legend(axes, drawing)
+        _draw_legend(axes, drawing, unit)
     return axes
 
 
@@ -100,9 +102,9 @@ def _draw_nodes(axes: Axes, drawing: Drawing, unit: float) -> None:
                 zorder=3,
             )
         )
-        # A dollar sign in a name does not start a formula. DejaVu Sans is wide, so its letters are a little smaller.
+        # A dollar sign in a name does not start a formula.
         place: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 5, "parse_math": False}
-        axes.text(box.x, box.y, shortened(name), fontsize=12.6 * unit, color=INK, **place)
+        axes.text(box.x, box.y, shortened(name), fontsize=_NAME_SIZE * unit, color=INK, **place)
 
 
 def _draw_label(axes: Axes, edge: DrawnEdge, place: Point, unit: float) -> None:
@@ -120,7 +122,7 @@ def _draw_label(axes: Axes, edge: DrawnEdge, place: Point, unit: float) -> None:
     )
 
 
-def _draw_legend(axes: Axes, drawing: Drawing) -> None:
+def _draw_legend(axes: Axes, drawing: Drawing, unit: float) -> None:
     from matplotlib.legend_handler import HandlerBase
     from matplotlib.lines import Line2D
     from matplotlib.patches import Ellipse, Polygon
@@ -153,7 +155,7 @@ def _draw_legend(axes: Axes, drawing: Drawing) -> None:
         bbox_to_anchor=(0.5, 0.0),
         ncols=2 if len(handles) > 1 else 1,
         frameon=False,
-        fontsize=8,
+        fontsize=min(8.0, max(6.0, _NAME_SIZE * unit)),
         labelcolor=SOFT,
         handlelength=3.6,
     )
