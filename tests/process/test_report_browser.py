@@ -286,6 +286,12 @@ def test_a_printed_page_has_the_graph_on_a_sheet_of_its_own_and_at_most_four_she
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 4
 
 
+def test_the_report_of_alarm_takes_at_most_four_sheets(show, pages, shared_data):
+    found = learn(shared_data / "alarm.csv", bayes_factor=20, max_parents=3)
+    write_learning_page(found, pages / "alarm.html", read_data(shared_data / "alarm.csv"))
+    assert len(re.findall(rb"/Type\s*/Page\b", show("alarm").pdf(format="A4"))) <= 4
+
+
 @pytest.mark.parametrize("name", ["few", "many"])
 def test_the_graph_is_saved_as_it_is_shown(show, name, tmp_path):
     page = show(name, color_scheme="dark")
