@@ -729,7 +729,12 @@ def test_the_weight_left_out_bounds_what_it_could_change(large_result, averaged_
 
 def chain(n):
     """A set of one network in which each variable is the parent of the next."""
-    candidates = [[(-1.0, (v - 1,) if v else ())] for v in range(n)]
+    return one_network([(v - 1,) if v else () for v in range(n)])
+
+
+def one_network(parents):
+    """A set of the one network with these parents of each variable."""
+    n, candidates = len(parents), [[(-1.0, above)] for above in parents]
     table = ScoreTable.from_candidates([f"v{v}" for v in range(n)], candidates, {"score": "bic", "epsilon": 1.0})
     choices, scores = np.zeros((1, n), dtype=np.uint32), np.array([-float(n)])
     return CredibleSet(table, group(table, choices, scores), -float(n), 1.0, complete=True, engine="made")
@@ -740,6 +745,13 @@ def test_a_page_without_time_has_a_large_graph_in_simple_places_and_says_so(tmp_
     for n, seconds, is_told in ((60, 0.0, True), (60, 3600.0, False), (60, None, False), (20, 0.0, False)):
         write_learning_page(chain(n), tmp_path / "page.html", seconds=seconds)
         assert (told in (tmp_path / "page.html").read_text(encoding="utf-8")) is is_told
+
+
+def test_a_wide_graph_is_printed_on_a_landscape_sheet(tmp_path, asia_result):
+    star = one_network([(), *[(0,)] * 5])
+    for found, is_wide in ((star, True), (asia_result, False)):
+        write_learning_page(found, tmp_path / "page.html")
+        assert ('<section class="graph-page wide-graph">' in (tmp_path / "page.html").read_text()) is is_wide
 
 
 def test_averages_leave_half_of_the_time_or_what_a_layout_takes():
