@@ -43,6 +43,8 @@ TOWARDS_SOLUTION = 0.2
 """Where cuts are looked for, on the way from the best network known to the recent solutions."""
 NEWEST = 0.5
 """How much the newest solution counts in the mean of the recent ones; each one before counts half as much."""
+MANY_CANDIDATES = 5_000
+"""With more, at the root, cuts are looked for at the mean itself too: linear programs take long, so fewer pay."""
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
 NEW_CUTS = 150
@@ -323,18 +325,19 @@ class Exploration:
     def violated(self, values: Floats, mean: Floats, is_stalling: bool) -> list[int]:
         """Find cuts that the fractional solution violates, or the mean of recent ones.
 
-        Cluster cuts are looked for twice. Every network obeys all cuts, so one that a point between the best network
-        and the mean violates is violated by the mean too, and by more: such cuts are deep, and it takes fewer of them
-        (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their mean lies
-        between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken; later, or
-        where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
+        Cluster cuts are looked for at several points. Every network obeys all cuts, so one that a point between the
+        best network and the mean violates is violated by the mean too, and by more: such cuts are deep, and it takes
+        fewer of them (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their
+        mean lies between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken;
+        later, or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
         """
         points = values[np.newaxis]
         row = self.collection.incumbent()
         if row is not None:
             nearer = TOWARDS_SOLUTION * mean
             nearer[self.offsets[:-1] + row] += 1.0 - TOWARDS_SOLUTION
-            points = np.stack([nearer, values])
+            is_large = not self.rank and len(self.costs) > MANY_CANDIDATES
+            points = np.stack([nearer, mean, values] if is_large else [nearer, values])
         cuts: list[int] = []
         if not is_stalling:
             for point in points:
