@@ -40,14 +40,14 @@ class Instance:
 
 
 INSTANCES = (
-    Instance("win95pts", 1000, "bic", 3, 0.0, 0.0),
-    Instance("hepar2", 1000, "bic", 3, 0.0, 0.0),
-    Instance("hailfinder", 1000, "bic", 3, 0.0, 0.0),
-    Instance("random60", 10000, "bic", 2, 0.0, 0.0),
-    Instance("random100", 1000, "bic", 2, 0.0, 0.0),
-    Instance("random100", 200, "bdeu", 2, 0.0, 0.0),
-    Instance("random150", 500, "bic", 2, 0.0, 0.0),
-    Instance("random200", 200, "bic", 2, 0.0, 0.0),
+    Instance("win95pts", 1000, "bic", 3, -10193.420565, -10177.985989),
+    Instance("hepar2", 1000, "bic", 3, -33322.669372, -33322.669372),
+    Instance("hailfinder", 1000, "bic", 3, -53275.105103, -53275.105103),
+    Instance("random60", 10000, "bic", 2, -487858.131509, -487858.131509),
+    Instance("random100", 1000, "bic", 2, -84294.651737, -84294.651737),
+    Instance("random100", 200, "bdeu", 2, -17905.756806, -17905.756806),
+    Instance("random150", 500, "bic", 2, -65923.409655, -65923.409655),
+    Instance("random200", 200, "bic", 2, -36364.844401, -36364.844401),
 )
 
 
