@@ -56,6 +56,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.optimum
+	$(BIN)/python -m benchmarks.optimum_large
 	$(BIN)/python -m benchmarks.counting
 	$(BIN)/python -m benchmarks.averaging
 	$(BIN)/python -m benchmarks.prediction

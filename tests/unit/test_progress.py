@@ -95,6 +95,18 @@ def test_the_bar_shows_stage_fraction_and_findings(monkeypatch, capsys):
         assert part in shown
 
 
+def test_the_bar_shows_no_share_while_the_length_is_unknown(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    bar = StageBar(STAGE_TITLES, seconds=-1.0)
+    bar.tally(Tally("classes", 0, -3122.06, -3107.06))
+    bar("relaxation", 0.0)
+    bar.stop()
+    shown = capsys.readouterr().err.split("bounding")[-1]
+    assert "best -3,122.06, bound -3,107.06, gap 15.00" in shown
+    assert "%" not in shown
+
+
 def test_a_short_search_draws_nothing(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with stage_bars(STAGE_TITLES) as bar:

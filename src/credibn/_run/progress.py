@@ -104,6 +104,7 @@ class StageBar:
         (task,) = self._bar.tasks
         if title != task.description:
             self._bar.reset(task.id, description=title)
+        task.total = 1.0 if fraction > 0.0 else None  # where the length is not known, the bar moves without a share
         self._bar.update(task.id, completed=fraction, found=self._found)
         self._found = ""
 
@@ -138,5 +139,5 @@ def tally_text(tally: Tally) -> str:
     scores = {"best": tally.best_score, "bound": tally.bound}
     parts += [f"{name} {score:,.2f}" for name, score in scores.items() if isfinite(score)]
     gap = tally.bound - tally.best_score
-    parts += [f"gap {max(0.0, gap):.3g}"] if isfinite(gap) else []
+    parts += [f"gap {max(0.0, gap):,.2f}"] if isfinite(gap) else []
     return ", ".join(parts)

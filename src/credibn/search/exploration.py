@@ -15,6 +15,7 @@ closes the gap, which is usual; exponential in the worst case.
 import itertools
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,12 +35,16 @@ from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxatio
 SEED = 1
 EFFORT, MOST_EFFORT = 2_000, 2_000_000_000
 """How often a search for a network looks at each candidate, for each node, and at candidates in all."""
-FIRST_EFFORT = 25
+FIRST_EFFORT = 5
 """How often the first search does, for each candidate: as long as some linear programs of that size take."""
 ROUNDS_PER_SEARCH = 5
 """Each fractional solution is rounded to a network; every fifth one is the start of a longer search."""
 TOWARDS_SOLUTION = 0.2
-"""Where cuts are looked for, on the way from the best network known to the fractional solution."""
+"""Where cuts are looked for, on the way from the best network known to the recent solutions."""
+NEWEST = 0.5
+"""How much the newest solution counts in the mean of the recent ones; each one before counts half as much."""
+MANY_CANDIDATES = 5_000
+"""With more, at the root, cuts are looked for at the mean itself too: linear programs take long, so fewer pay."""
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
 NEW_CUTS = 150
@@ -138,6 +143,7 @@ class Exploration:
         self.listed_below = -math.inf  # all networks that cost less were recorded by a search over subsets
         self.listings_left: list[Branch] = []  # of the current branch, where listings are split or long
         self.n_expected = 0.0  # steps of the listing that the last cap ended
+        self.root: tuple[Bound, Flags] | None = None  # where cuts no longer helped, with all that may tie still open
 
     def begin(self) -> list[Branch]:
         """Look for a first network, first at once, then for longer; return the whole problem as a branch."""
@@ -191,7 +197,7 @@ class Exploration:
         bound, is_open = self.tighten(branch.is_open, is_root)
         branch.lower = max(branch.lower, bound.lower - bound.margin)
         if is_root:
-            row = self.best_row
+            self.root, row = (bound, is_open), self.best_row
             self.rank = list(range(self.n)) if row is None else self.problem.ranks_along(row)
             self.statistics.n_candidates = int(is_open.sum())
         if self.is_stopped or branch.lower > self.collection.limit() + bound.margin:
@@ -206,18 +212,19 @@ class Exploration:
 
     def list_ties(self) -> "_core.Collection | None":
         """Return all that ties with the optimum, which this search has proven; None if that takes many steps."""
-        if self.statistics.n_branches != 1 or self.statistics.is_by_subsets:
+        row = self.collection.incumbent()
+        if self.statistics.n_branches != 1 or self.statistics.is_by_subsets or self.root is None or row is None:
             return None
         problem = ties_of(self.asked_for)
-        ties = Exploration(problem, new_collection(problem), is_serial=True, statistics=self.statistics)
-        ties.problem, ties.relaxation, ties.rank = self.problem, self.relaxation, self.rank
-        row = self.collection.incumbent()
-        if row is None:
-            return None
-        ties.note_best(row, math.fsum(self.costs[self.offsets[:-1] + row]))
-        bound, is_open = ties.tighten(np.ones(len(self.costs), dtype=np.uint8), is_root=False)
-        is_listed = ties.list_networks(bound, is_open, MOST_TIE_STEPS) and not ties.collection.is_full()
+        ties = copy(self)
+        ties.asked_for, ties.collection = problem, new_collection(problem)
+        ties.collection.update_incumbent(self.collection.best(), row)
+        is_listed = ties.list_networks(*self.root, MOST_TIE_STEPS) and not ties.collection.is_full()
         return ties.collection if is_listed else None
+
+    def limit_of_ties(self) -> float:
+        """Return the limit, or up to where networks tie with the best known: the limit for the optimum is below."""
+        return max(self.collection.limit(), self.collection.best() + self.asked_for.tolerance)
 
     def state(self, branches: Sequence[Branch]) -> Arrays:
         """Return what another exploration needs to resume with these branches."""
@@ -274,6 +281,7 @@ class Exploration:
         recent: list[float] = []
         has_searched = False
         strongest: Bound | None = None
+        mean: Floats | None = None  # of the solutions
         for _ in range(ROOT_ROUNDS if is_root else BRANCH_ROUNDS):
             self.relaxation.restrict(is_open)
             bound = self.relaxation.solve()
@@ -284,7 +292,7 @@ class Exploration:
                 is_longer = len(recent) % ROUNDS_PER_SEARCH == 0
                 self.improve(self.rounded_order(bound.values), EFFORT * len(self.costs) if is_longer else 0)
             limit = self.collection.limit()
-            is_open &= bound.within(limit)
+            is_open &= bound.within(self.limit_of_ties() if is_root else limit)
             recent.append(bound.lower)
             strongest = bound if strongest is None or bound.lower >= strongest.lower else strongest
             if is_root:
@@ -300,7 +308,8 @@ class Exploration:
             if is_slow:
                 break
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
-            if not self.relaxation.add(self.violated(bound, is_stalling or not is_root)):
+            mean = bound.values if mean is None else NEWEST * bound.values + (1.0 - NEWEST) * mean
+            if not self.relaxation.add(self.violated(bound.values, mean, is_stalling or not is_root)):
                 break
             if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
@@ -313,20 +322,22 @@ class Exploration:
             self.statistics.n_rows = len(strongest.cuts)
         return strongest, is_open
 
-    def violated(self, bound: Bound, is_stalling: bool) -> list[int]:
-        """Find cuts that the fractional solution violates.
+    def violated(self, values: Floats, mean: Floats, is_stalling: bool) -> list[int]:
+        """Find cuts that the fractional solution violates, or the mean of recent ones.
 
-        Cluster cuts are looked for twice. Every network obeys all cuts, so one that a point between the best network
-        and the solution violates is violated by the solution too, and by more: such cuts are deep, and it takes fewer
-        of them (in-out separation, Ben-Ameur & Neto 2007). While they raise the bound quickly, all are taken; later,
-        or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
+        Cluster cuts are looked for at several points. Every network obeys all cuts, so one that a point between the
+        best network and the mean violates is violated by the mean too, and by more: such cuts are deep, and it takes
+        fewer of them (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their
+        mean lies between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken;
+        later, or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
         """
-        points = bound.values[np.newaxis]
+        points = values[np.newaxis]
         row = self.collection.incumbent()
         if row is not None:
-            nearer = TOWARDS_SOLUTION * bound.values
+            nearer = TOWARDS_SOLUTION * mean
             nearer[self.offsets[:-1] + row] += 1.0 - TOWARDS_SOLUTION
-            points = np.stack([nearer, bound.values])
+            is_large = not self.rank and len(self.costs) > MANY_CANDIDATES
+            points = np.stack([nearer, mean, values] if is_large else [nearer, values])
         cuts: list[int] = []
         if not is_stalling:
             for point in points:
@@ -391,7 +402,7 @@ class Exploration:
             other = self.relaxation.solve_spread(share)
             limit, before = self.collection.limit(), int(is_open.sum())
             is_open = is_open & other.within(limit)
-            self.relaxation.add(self.violated(other, is_stalling=True))
+            self.relaxation.add(self.violated(other.values, other.values, is_stalling=True))
             self.relaxation.drop_idle()
             n_rounds += 1
             n_idle = n_idle + 1 if is_open.sum() > 0.98 * before else 0
