@@ -139,7 +139,7 @@ def predict(
     options: dict[str, Any] = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
     if values:
         options["do"] = {
-            name: _number(value) if model.states[position_of(model.names, name, "do")] is None else value
+            name: _number(value) if model.states[position_of(model.names, name)] is None else value
             for name, value in values.items()
         }
     answer = _answer(model, new, target or [], proba, options)

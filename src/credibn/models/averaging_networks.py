@@ -17,7 +17,7 @@ from credibn.credible.structures import expand
 from credibn.credible.weights import Prior, WeightedStructures
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
-from credibn.errors import CredibnWarning, Option, OptionError, TooLargeError
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
@@ -116,7 +116,7 @@ def average_models(
     weighted = found.averages(prior).listed
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
     choices = weighted.structures.choices[chosen]
-    settable = frozenset(position_of(trained.names, v, "do") for v in _listed(do))
+    settable = frozenset(position_of(trained.names, v, Phrase("variable in {}", Option("do"))) for v in _listed(do))
     if settable:
         is_mixed = len({labels is None for labels in trained.states}) > 1
         choices, weights = _by_parents(found.score_table, weighted, chosen, sorted(settable), is_mixed)

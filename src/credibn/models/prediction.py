@@ -32,7 +32,7 @@ from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.data.reading_record import Reading
 from credibn.data.states import state_code
-from credibn.errors import Option, OptionError
+from credibn.errors import Option, OptionError, Phrase
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
@@ -286,7 +286,10 @@ class AveragedModel:
         """Return the model and the rows once variables are set; both as they are where none is."""
         if do is not None and not isinstance(do, Mapping):
             raise OptionError.refusing("do", do, "give the value of each variable that is set, as {'NAME': VALUE}")
-        values = {position_of(self.names, name, "do"): value for name, value in (do or {}).items()}
+        values = {
+            position_of(self.names, name, Phrase("variable in {}", Option("do"))): value
+            for name, value in (do or {}).items()
+        }
         for v in values:
             name = self.names[v]
             if v in targets:
