@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
+from credibn.credible.factored_averages import N_SAMPLES
 from credibn.credible.families import CountedFamilies, States
 from credibn.credible.structures import expand
 from credibn.credible.weights import Prior, WeightedStructures
@@ -144,8 +145,9 @@ def average_models(
     class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     reading = reading_of(found)
+    share, n_sampled = min(total, 1.0), 0 if found.averages(prior).weighted.structures.is_listed else N_SAMPLES
     return AveragedModel(
-        trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading, settable
+        trained.names, trained.states, mixture, share, n_classes, trained.cuts, reading, settable, n_sampled
     )
 
 

@@ -18,6 +18,7 @@ window. Journal of the American Statistical Association 89, 1535-1546.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -77,6 +78,8 @@ class AveragedModel:
         that were dropped may be there.
     settable : frozenset of int or None
         The variables that ``do`` may set: those given to `average_models`; None where it may set all.
+    n_sampled : int
+        Random networks that stand for the set where it is counted, not listed; 0 where its networks themselves count.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class AveragedModel:
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     reading: Reading | None = None
     settable: frozenset[int] | None = frozenset()
+    n_sampled: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
@@ -126,6 +130,11 @@ class AveragedModel:
     def n_networks(self) -> int:
         """The number of fitted networks."""
         return len(self.mixture.weights)
+
+    @property
+    def standard_error(self) -> float:
+        """Of each predicted probability, at most, from taking random networks; 0 where there are none."""
+        return 0.5 / math.sqrt(self.share * self.n_sampled) if self.n_sampled else 0.0
 
     def weighted_networks(self) -> Iterator[tuple[float, BayesianNetwork]]:
         """Yield the fitted networks with their weights, for other programs: each has `to_pgmpy` and a networkx graph.
