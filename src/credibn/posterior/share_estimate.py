@@ -24,7 +24,7 @@ _T = 2.04
 """The 97.5 % quantile of Student's distribution with 31 degrees of freedom."""
 _FIRST, _MOST = 128, 2048
 """Sweeps after which the error is looked at for the first time, and after which it is the last."""
-_DISCARDED = 1 / 3
+_DISCARDED = 1 / 2
 """Of the sweeps: until then the chains forget where they started."""
 _SMALL_ERROR, _SMALL_R_HAT = 0.01, 1.02
 """It is enough when both are reached."""
