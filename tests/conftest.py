@@ -34,14 +34,21 @@ if "CREDIBN_CORE" in os.environ:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow all but the first case of each test in the tiers of which `make test` runs a sample."""
-    seen = set()
+    """Mark as slow what `make test` leaves out: of a test that is marked as `few`, all but so many of its cases.
+
+    In the tiers of which it runs a sample, each test has one case.
+    """
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and item.path.parent.name in SAMPLED and "slow" not in item.keywords:
-            test = (item.path, item.originalname)
-            if test in seen:
+        if isinstance(item, pytest.Function) and "slow" not in item.keywords:
+            cases.setdefault((item.path, item.nodeid.split("[")[0]), []).append(item)
+    for (path, _), of_test in cases.items():
+        few = of_test[0].get_closest_marker("few")
+        n = few.args[0] if few else 1 if path.parent.name in SAMPLED else len(of_test)
+        chosen = {k * len(of_test) // n for k in range(n)}
+        for k, item in enumerate(of_test):
+            if k not in chosen:
                 item.add_marker("slow")
-            seen.add(test)
 
 
 @pytest.fixture(scope="session", params=["brute_force", "dynamic_programming", "integer_program"])

@@ -136,6 +136,7 @@ def test_an_impossible_error_of_a_score_is_refused(error):
         score_parent_sets(np.indices((2, 2, 2)).reshape(3, 8).T, score=Noisy(error))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", ["bdeu", "bic"])
 def test_more_configurations_than_a_double_holds_are_refused(score):
     n = 69

@@ -302,6 +302,7 @@ LISTED = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "bayes_factor"), LISTED)
 def test_averages_on_published_data(shared_data, name, bayes_factor):
     credible = learn(shared_data / f"{name}.csv", score="bic", bayes_factor=bayes_factor)
@@ -380,6 +381,7 @@ def frequencies(credible, n_samples, **options):
     return counts
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("prior", ["networks", "classes", EdgeLogOdds({("a", "b"): 1.0})])
 def test_every_network_is_drawn_as_often_as_it_weighs(weighted, prior):

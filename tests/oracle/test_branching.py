@@ -149,6 +149,7 @@ def test_a_solver_that_is_cut_short_costs_no_network(seed, n_iterations, monkeyp
     assert sorted(dags_of(search(costs, 2.0), costs)) == sorted(expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by_class", [False, True])
 def test_wherever_it_is_stopped_the_answer_says_what_is_known(by_class, monkeypatch):
     leave_a_gap(monkeypatch)

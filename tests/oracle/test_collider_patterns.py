@@ -140,6 +140,7 @@ def test_largest_components():
         counted(253, [*path[:252], (0, 2)])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "score", "bayes_factor", "printed"),
     [

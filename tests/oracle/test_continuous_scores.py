@@ -544,6 +544,7 @@ def nearly_equal(rng, n_rows, noise, of_two=False):
     return table([a, a + c + noise * b if of_two else a + noise * b, c])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", ADVERSARIAL)
 @pytest.mark.parametrize("seed", sampled(1, [1, 2]))
 def test_rounding_of_gaussian_bic_is_within_its_bound(name, seed):
@@ -589,6 +590,7 @@ def half_gamma(twice):
     return value
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", [name for name in ADVERSARIAL if name not in ("tiny and huge", "weights", "weights and collinear")]
 )

@@ -180,6 +180,7 @@ def test_weights_are_repeated_rows(table, seed):
     assert bytes_of_set(learn(weighted, weights="count")) == bytes_of_set(learn(repeated))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", [BIC(), BDeu(1.0)], ids=str)
 @examples(6)
 @given(table=tables, seed=seeds)
@@ -230,6 +231,7 @@ def permuted(data, order):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unit", ["classes", "networks"])
 @pytest.mark.parametrize("score", DISCRETE, ids=str)
 @examples(8)
@@ -251,6 +253,7 @@ def test_the_order_of_columns_changes_no_network(score, unit, draws, table, epsi
     assert math.isclose(here.log_total_mass, there.log_total_mass, rel_tol=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", [GaussianBIC(), BGe(), ConditionalGaussianBIC()], ids=lambda score: score.name)
 @examples(8)
 @given(seed=seeds, n=st.integers(2, 5), n_rows=st.integers(8, 40))

@@ -50,7 +50,7 @@ class ByHand:
 
 
 @given(seed=st.integers(0, 10**6), n_set=st.integers(1, 2))
-@examples(6)
+@examples(2)
 def test_setting_categories_is_the_average_over_all_credible_networks(seed, n_set):
     table = random_categories(seed, 50)
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_setting_categories_is_the_average_over_all_credible_networks(seed, n_se
 
 
 @given(seed=st.integers(0, 10**6))
-@examples(5)
+@examples(2)
 def test_setting_numbers_is_the_average_over_all_credible_networks(seed):
     table = random_numbers(seed, 30, 3)
     found = learn(table, bayes_factor=20, posterior_share=False)

@@ -228,6 +228,7 @@ def whole_costs(n, seed):
     return [{parents: float(random.integers(0, 400)) for parents in oracle.all_parent_sets(n, v)} for v in range(n)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("max_bytes", [1 << 12, 1 << 16, 1 << 18, 1 << 20])
 def test_out_of_memory_all_networks_up_to_a_smaller_limit_are_counted(max_bytes):
     costs = whole_costs(7, 3)

@@ -105,6 +105,7 @@ def mixed_rows(rng, n_gapped=0, **row):
     return pd.concat([frame, *[pd.DataFrame({name: [value] for name, value in row.items()})] * n_gapped])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("state", [0, 1, 2])
 def test_missing_values_of_both_kinds_are_drawn_from_their_joint_distribution_given_the_rest(state):
     rng, models, n = np.random.default_rng(state), mixed_models(), 20_000

@@ -63,6 +63,7 @@ def test_classes_equal_brute_force(seed, has_ties):
     assert [int(size) for size in found.sizes[:, 0]] == [len(networks) for networks in members]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", sampled(3, range(6)))
 @pytest.mark.parametrize("by_subsets", [False, True])
 def test_what_a_gap_leaves_is_found_once(seed, by_subsets, monkeypatch):

@@ -83,6 +83,7 @@ def dag_of(network):
     return tuple(tuple(sorted(NAMES.index(parent) for parent in network.predecessors(name))) for name in NAMES)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", ["bic", "bdeu", "aic"])
 @given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([0.0, 1.0, 3.0]))
 @examples(4)
@@ -125,6 +126,7 @@ def test_rule_one_on_the_rows_of_each_child_decides_which_parent_sets_are_listed
         assert all(-score == pytest.approx(costs[child][parents], abs=1e-8) for parents, score in listed.items())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", ["gaussian-bic", "bge"])
 @given(seed=st.integers(0, 10**6))
 @examples(3)

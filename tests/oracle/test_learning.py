@@ -206,6 +206,7 @@ def test_bayes_factor_is_the_default_way(engine, tied):
 # ----------------------------------------------------------------------------------------- limits
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unit", ["classes", "networks"])
 def test_max_networks(engine, tied, unit):
     whole = learn(tied, epsilon=8, engine=engine, unit=unit)
@@ -235,6 +236,7 @@ def assert_bounded(found, whole):
     assert f"above {found.unexplored_bound:.6f} is missing" in found.guarantee
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unit", ["classes", "networks"])
 def test_max_classes(engine, tied, unit):
     whole = learn(tied, epsilon=8, engine=engine, unit=unit)
@@ -250,6 +252,7 @@ def test_max_classes(engine, tied, unit):
             assert_bounded(found, whole)
 
 
+@pytest.mark.few(1)
 def test_max_classes_where_classes_have_many_members(engine, tied, monkeypatch):
     monkeypatch.setattr("credibn.learning.runs.FEWEST_ROWS", 1)
     test_max_classes(engine, tied, "networks")
@@ -401,6 +404,7 @@ def test_k_best_classes(engine, score, table, k):
     assert found.n_tied_at_boundary <= sum(cost <= best[found.n_classes - 1] + 1e-7 for cost in best) - found.n_classes
 
 
+@pytest.mark.few(1)
 def test_ties_at_the_boundary_are_reported(engine, tied):
     whole = learn(tied, epsilon=40, engine=engine)
     scores = [graph.graph["score"] for graph in whole.networks()]

@@ -167,6 +167,7 @@ def with_pseudo_rows(rows, table, kappa):
     return np.concatenate([rows, points]), weights
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("kappa", [1e-3, 1.0, 25.0])
 @pytest.mark.parametrize("parents", [(), (1,), (3,), (0, 1, 2, 3)])
 @pytest.mark.parametrize("n_rows", [2, 9, 200])

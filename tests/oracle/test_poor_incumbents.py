@@ -131,6 +131,7 @@ def assert_same_classes(found, costs, expected):
     assert found.class_left_out > found.best_cost + EPSILON + TOLERANCE
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("poor_start")
 @pytest.mark.parametrize("way", sampled(2, ["listings", "branches", "tasks of listings", "tasks of branches"]))
 def test_a_poor_first_network_costs_no_class(way, monkeypatch):

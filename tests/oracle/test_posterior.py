@@ -133,6 +133,7 @@ def test_as_the_definition_says(scores):
     assert posterior_of_scores(table_of(scores), marginals=False).log_mass == pytest.approx(expected[0], rel=1e-14)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 4000.0])
 def test_five_nodes(spread):
     rng = np.random.default_rng(5)
@@ -222,6 +223,7 @@ def test_the_oracle_of_equal_edges():
     assert [value * 25 for value in (exact.mass / 25, exact.no_parents, exact.edge, exact.path)] == [25, 12, 8, 9]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("n", "bits"),
     [
@@ -697,6 +699,7 @@ def failing(error):
     return fail
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("error", NO_MEMORY, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("call", [learn, k_best_classes], ids=lambda call: call.__name__)
 def test_too_little_memory_for_the_share_costs_the_share_alone(error, call, monkeypatch, tmp_path):
@@ -735,6 +738,7 @@ def test_too_little_memory_to_score_for_the_share_costs_the_share_alone(error, m
     assert (found.n_networks, found.complete, found.posterior_share) == (9, True, None)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("error", NO_MEMORY, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize(
     ("function", "call"),

@@ -177,6 +177,7 @@ def normal_of(data, parents):
     return mean, inverse @ np.diag([float(model.variances) for model in models]) @ inverse.T
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("score", ["gaussian-bic", "bge"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_gaussian_prediction_is_the_average_over_all_members(score, seed):

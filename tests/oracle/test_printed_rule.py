@@ -98,6 +98,7 @@ def test_too_many_sets_are_not_looked_at():
     assert printed_candidates(data, "bic", 5.1, most_sets=0) is None
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "score", "bayes_factor", "count"),
     [(name, score, factor, count) for name, score, counts in PRINTED for factor, count in counts.items()],

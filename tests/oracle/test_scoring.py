@@ -248,6 +248,7 @@ def test_parents_that_tell_all_rows_apart_tie(ess, engine):
         assert kept.keys() == oracle.rule_one(costs[child], 1e-10)
 
 
+@pytest.mark.few(1)
 @each_engine
 @pytest.mark.parametrize("N", sampled(2, [2, 4, 16]))
 def test_bic_ties_where_all_costs_are_multiples_of_ln_two(N, engine):
@@ -400,6 +401,7 @@ def test_large_priors_do_not_depend_on_engine_or_column_order(score, scale):
 # ------------------------------------------------------------------------------------------------- edge cases
 
 
+@pytest.mark.few(52)
 @each_score
 @pytest.mark.parametrize(
     ("codes", "arities"),

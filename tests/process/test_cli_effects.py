@@ -51,6 +51,10 @@ def test_all_pairs_are_a_table(folder, tmp_path):
     [
         (("--cause", "smoke"), "--outcome is missing"),
         (("--cause", "smoke", "--outcome", "dysp", "--from", "no"), "one of --from and --to is missing"),
+        (
+            ("--cause", "smoke", "--outcome", "dysp", "--from", "none", "--to", "yes"),
+            "--from or --to is 'none'; the states of 'smoke' are no, yes",
+        ),
         (("--cause", "smoke", "--outcome", "dysp", "--state", "maybe"), "--state is 'maybe'; the states of 'dysp' are"),
     ],
 )

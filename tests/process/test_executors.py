@@ -463,6 +463,7 @@ def test_a_time_limit_never_counts_as_an_interruption(watch_clock, tmp_path, exe
     assert found.stopped_because in (None, "time_limit")
 
 
+@pytest.mark.slow
 def test_a_deadline_that_passes_in_a_worker_before_the_watch_sees_it(watch_clock):
     """By the watch's clock no time passes; the workers' own deadline is over when they begin."""
     watch_clock(Clock())

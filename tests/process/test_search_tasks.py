@@ -272,6 +272,7 @@ def interrupted_runs(costs, folder, seed, *, is_stop, **options):
     return found, n_runs
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("is_stop", [False, True])
 @pytest.mark.parametrize("by_class", [False, True])

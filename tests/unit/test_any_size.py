@@ -106,6 +106,7 @@ def test_with_quotas_nothing_is_counted(table, monkeypatch):
     assert learn(table, engine="dynamic_programming").structures.is_listed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.3, 0.95])
 def test_a_share_gives_the_set_of_its_epsilon(table, share):
     found = learn(table, share=share)

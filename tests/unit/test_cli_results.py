@@ -151,6 +151,7 @@ def test_edges_take_the_format_from_the_ending(folder, tmp_path, name, start):
     assert (tmp_path / name).read_text(encoding="utf-8") == text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "start"), [("e.png", b"\x89PNG"), ("e.svg", b"<?xml"), ("e.pdf", b"%PDF")])
 def test_edges_are_drawn_where_the_file_is_a_picture(folder, tmp_path, name, start):
     assert succeed("edges", folder / "result", "-o", tmp_path / name) == f"written to {tmp_path / name}\n"
@@ -616,6 +617,7 @@ def hostile(tmp_path_factory):
     return folder
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "words",
     [
@@ -669,6 +671,7 @@ def test_tables_in_a_pipe_have_the_bytes_of_the_file(hostile, tmp_path):
     assert "\x1b[2Jon\x07" in succeed(*sample)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", ["learn {}/table.csv", "kbest {}/table.csv -k 3", "score {}/table.csv"])
 @pytest.mark.parametrize("is_writable", [True, False])
 def test_paths_show_no_controls(words, is_writable, hostile, tmp_path):

@@ -76,6 +76,7 @@ def assert_same_families(one, other):
             assert getattr(mine, name).tobytes() == getattr(other.families[family], name).tobytes()
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     "options",
     [
@@ -168,6 +169,7 @@ def patients(n=90):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("names", "score"),
     [
@@ -355,6 +357,7 @@ def test_earlier_versions_are_read(saved):
     refuse(saved, r"missing or unknown: \['log_total_mass'\]")
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -415,6 +418,7 @@ def repeat_row(values, width=4):
     return rows.ravel()
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -538,6 +542,7 @@ def altered(saved, change_facts=None, change_arrays=None):
     write_parts(saved, metadata | {b"credibn.facts": json.dumps(facts).encode()}, table)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("facts", "arrays", "message"),
     [

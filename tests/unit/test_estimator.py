@@ -63,6 +63,7 @@ def expected_failures(estimator):
 SMALL = {"bayes_factor": 1, "max_parents": 1, "n_jobs": 1}
 
 
+@pytest.mark.few(15)
 @parametrize_with_checks([CredibleNetworksClassifier(**SMALL)], expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore::credibn.CredibnWarning")
 def test_a_classifier_follows_the_conventions_of_scikit_learn(estimator, check):

@@ -2,6 +2,7 @@
 
 import ast
 import datetime
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -113,9 +114,37 @@ def test_every_option_that_an_error_of_reading_advises_is_followed(tmp_path):
     assert advised - {"ignore_extra"} <= followed  # that one is an option of prediction
 
 
-@pytest.mark.parametrize("index", [range(40), range(1, 41)])
-def test_a_saved_index_can_be_dropped_by_the_name_that_the_warning_gives_it(index, tmp_path):
-    pd.DataFrame({"x": [0, 1] * 20}, index=index).to_csv(tmp_path / "t.csv")
-    with pytest.warns(credibn.CredibnWarning, match=r"'column 1' has a different value .*drop=\['column 1'\]"):
-        read_data(tmp_path / "t.csv")
-    assert read_data(tmp_path / "t.csv", drop=["column 1"]).names == ("x",)
+INDEXED = pd.DataFrame({"x": [0, 1] * 20, "y": [0, 0, 1, 1] * 10})
+
+
+@pytest.mark.parametrize("index", [range(40), range(1, 41), [f"patient {row}" for row in range(40)]])
+def test_names_and_numbers_of_rows_that_pandas_saved_are_left_out(index, tmp_path):
+    INDEXED.set_index(pd.Index(index)).to_csv(tmp_path / "t.csv")
+    for table in (tmp_path / "t.csv", pd.read_csv(tmp_path / "t.csv")):
+        with pytest.warns(credibn.CredibnWarning, match=r"no name and a different value in each row.*: left out"):
+            data = read_data(table)
+        assert (data.names, data.n_distinct) == (("x", "y"), 4)
+
+
+def test_names_of_rows_are_kept_on_demand_and_dropped_as_the_note_says(tmp_path):
+    path = tmp_path / "t.csv"
+    INDEXED.to_csv(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_data(path, drop=["column 1"]).names == ("x", "y")
+    with pytest.warns(credibn.CredibnWarning, match="as an identifier has"):
+        assert read_data(path, columns={"column 1": "numeric"}).names == ("column 1", "x", "y")
+    with pytest.warns(credibn.CredibnWarning, match="as an identifier has"):
+        assert read_data(path, only=["column 1", "x"]).names == ("column 1", "x")
+
+
+def test_names_of_rows_are_left_out_beside_weights(tmp_path):
+    INDEXED.assign(n=3).to_csv(tmp_path / "t.csv")
+    with pytest.warns(credibn.CredibnWarning, match="left out"):
+        assert read_data(tmp_path / "t.csv", weights="n").names == ("x", "y")
+
+
+@pytest.mark.parametrize("first", [[5, 80] * 20, [3 * row for row in range(40)], [row / 7 for row in range(40)]])
+def test_a_column_without_a_name_that_may_be_a_variable_is_kept(first, tmp_path):
+    INDEXED.set_index(pd.Index(first)).to_csv(tmp_path / "t.csv")
+    assert read_data(tmp_path / "t.csv").names == ("column 1", "x", "y")

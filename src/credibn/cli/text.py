@@ -62,7 +62,8 @@ def flags_of(context: Any) -> Words:
 
 
 def _flags(commands: Iterable[Any]) -> dict[str, str]:
-    flags = {"checkpoint": "--out", "columns": "--numeric or --categorical"}  # the shell has other words for these
+    # The shell has other words for these.
+    flags = {"checkpoint": "--out", "columns": "--numeric or --categorical", "change": "--from or --to"}
     for parameter in (parameter for command in commands for parameter in command.params):
         named = [word for word in parameter.opts if word.startswith("-")]
         flags.setdefault(parameter.name, max(named, key=len) if named else parameter.metavar)

@@ -187,6 +187,26 @@ def _counts(connection: Connection, values: Mapping[int, str]) -> dict[int, tupl
     return {i: (found[2 * at], found[2 * at + 1]) for at, i in enumerate(values)}
 
 
+def names_rows(
+    connection: Connection, source: Source, contents: Mapping[int, Content], n_rows: int, options: ColumnOptions
+) -> bool:
+    """Whether the first column has no name and holds the names or the numbers of rows, as R and pandas save them.
+
+    `n_rows` is the number of rows in the file, of which some may have been dropped.
+    """
+    name, first = source.names[0], contents.get(0)
+    if not source.is_first_unnamed or first is None or len(contents) == 1:
+        return False
+    if name in options.only or options.names_in_particular(name):
+        return False
+    ((n_distinct_rows,),) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchall()
+    if first.n_distinct < (n_distinct_rows if options.weights is not None else first.n_rows):
+        return False
+    if first.form == "whole numbers" and first.low is not None and first.high is not None:
+        return first.high - first.low < n_rows
+    return first.form == "text"
+
+
 def decide_kinds(
     names: Sequence[str], contents: Mapping[int, Content], options: ColumnOptions, units: Mapping[int, str]
 ) -> dict[int, ColumnKind]:

@@ -92,6 +92,15 @@ def empty_note(empty: Sequence[str]) -> Note | None:
     return Phrase("{} no values: left out, as by {}", listed(empty, "has", "have"), dropped)
 
 
+def row_names_note(name: str) -> Note:
+    """Return the note on a first column that is left out because it names the rows."""
+    return Phrase(
+        "the first column has no name and a different value in each row, as names and numbers of rows have: left out, "
+        "as by {}; give it a name to keep it",
+        Option("drop", [name]),
+    )
+
+
 def constant_note(constant: Sequence[str], n_columns: int) -> Note | None:
     """Return the note on columns with a single state or no variance."""
     if not constant:

@@ -6,14 +6,14 @@ the advice. The columns are not encoded, so that a column of a million different
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from duckdb import DuckDBPyConnection as Connection
 
-from credibn.data.column_kinds import Content, decide_kinds, find_strays, look_at_columns, strays_in
-from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, identifies_rows
+from credibn.data.column_kinds import Content, decide_kinds, find_strays, look_at_columns, names_rows, strays_in
+from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, identifies_rows, row_names_note
 from credibn.data.number_forms import given_form, rewrite_numbers
 from credibn.data.options import ColumnOptions, check_options
 from credibn.data.reading import left_out, number_notes
@@ -73,9 +73,14 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
         marks = reduce_rows(connection, source, variables, weights, options.missing_values)
         missing = count_missing(connection, variables)
         empty = {i for i in missing.empty if not options.names_in_particular(names[i])}
-        notes.append(empty_note([names[i] for i in sorted(empty)]))
+        no_values = [names[i] for i in sorted(empty)]
+        notes.append(empty_note(no_values))
         variables, missing = [i for i in variables if i not in empty], missing.without(empty)
         contents = look_at_columns(connection, source, variables)
+        if names_rows(connection, source, contents, missing.n_rows, options):
+            variables.remove(0)
+            del contents[0]
+            notes.append(row_names_note(names[0]))
         advice: dict[str, Any] = {}
         units: dict[int, str] = {}
         if source.is_text_file:
@@ -115,7 +120,7 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
             gone = {names[i] for i in dropped}
             advice["columns"] = {name: kind for name, kind in given.columns.items() if name not in gone} or None
     others = {
-        i: ColumnDescription(name, "unknown", "") if i in unreadable else _left_out(name, options)
+        i: ColumnDescription(name, "unknown", "") if i in unreadable else _left_out(name, options, no_values)
         for i, name in enumerate(names)
         if i not in described
     }
@@ -124,8 +129,8 @@ def describe_table(data: object, given: ReadOptions, takes: str = "mixed") -> Ta
     return TableDescription(missing.n_rows, n_distinct, columns, said, replace(given, **advice))
 
 
-def _left_out(name: str, options: ColumnOptions) -> ColumnDescription:
-    column = left_out(name, options)
+def _left_out(name: str, options: ColumnOptions, empty: Collection[str]) -> ColumnDescription:
+    column = left_out(name, options, empty)
     return ColumnDescription(name, column.kind, column.why)
 
 

@@ -32,6 +32,7 @@ class ColumnOptions:
     rules: Mapping[str, BinRule]
     max_states: int
     rule_for_floats: BinRule | None = None
+    only: frozenset[str] = frozenset()
     marks_found: tuple[str, ...] = ()  # texts that mark missing values, or may do so
 
     def names_in_particular(self, name: str) -> bool:
@@ -65,6 +66,7 @@ def check_options(names: Sequence[str], is_text_file: bool, given: ReadOptions, 
         rules,
         given.max_states,
         rule_for_floats,
+        frozenset(only),
     )
     used = {
         "weights": () if options.weights is None else (options.weights,),

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from credibn.data.column_kinds import decide_kinds, find_strays, look_at_columns, strays_in
-from credibn.data.column_notes import Note, column_notes, constant_note, empty_note, listed, missing_marks
+from credibn.data.column_kinds import AS_ASKED, decide_kinds, find_strays, look_at_columns, names_rows, strays_in
+from credibn.data.column_notes import (
+    Note,
+    column_notes,
+    constant_note,
+    empty_note,
+    listed,
+    missing_marks,
+    row_names_note,
+)
 from credibn.data.dataset import Dataset
 from credibn.data.encoding import code_targets, encode_column, fetch_dataset, fetch_gapped
 from credibn.data.gaps import GappedTable
@@ -193,12 +201,17 @@ def _read(
         if not variables:
             raise DataError("no column has a value: give at least one that has")
         missing, n_dropped = missing.without(empty), 0
-        notes: list[Note | None] = [*source.notes, empty_note([names[i] for i in empty])]
+        no_values = [names[i] for i in empty]
+        notes: list[Note | None] = [*source.notes, empty_note(no_values)]
         if missing.counts and options.missing == "drop" and not as_gaps:
             n_dropped = drop_rows(connection, names, missing, len(variables))
             said_of = f"({missing.listed(names)})"
             notes.append(f"dropped {n_dropped:,} of {missing.n_rows:,} rows with missing values {said_of}")
         contents = look_at_columns(connection, source, variables)
+        if names_rows(connection, source, contents, missing.n_rows, options):
+            variables.remove(0)
+            del contents[0]
+            notes.append(row_names_note(names[0]))
         found: dict[str, str] = {}
         units: dict[int, str] = {}
         if source.is_text_file:
@@ -248,7 +261,7 @@ def _read(
             _recorded(original) | found,
             missing.n_rows,
             n_dropped,
-            tuple(kinds[i] if i in kinds else left_out(name, options) for i, name in enumerate(names)),
+            tuple(kinds[i] if i in kinds else left_out(name, options, no_values) for i, name in enumerate(names)),
             tuple(map(str, said)),
         )
         if as_gaps:
@@ -289,13 +302,14 @@ def number_notes(rewritten: Mapping[str, Rewritten]) -> list[Note]:
     return notes
 
 
-def left_out(name: str, options: ColumnOptions) -> ColumnKind:
+def left_out(name: str, options: ColumnOptions, empty: Collection[str]) -> ColumnKind:
     """Return the record of a column that is no variable."""
     if name == options.weights:
         return ColumnKind(name, "weights", "as asked")
     if name == options.interventions:
         return ColumnKind(name, "interventions", "as asked")
-    return ColumnKind(name, "dropped", "as asked" if name in options.drop else "no values")
+    why = "no values" if name in empty else "names the rows"
+    return ColumnKind(name, "dropped", AS_ASKED if name in options.drop else why)
 
 
 def _unchanged(dataset: Dataset, given: ReadOptions) -> Dataset:

@@ -51,6 +51,7 @@ class Source:
     fetch: Callable[[], None] = lambda: None  # fills the relation; called once, when the options are checked
     where: str = "the table"  # its name in messages: the path of a file
     notes: tuple[Phrase, ...] = ()
+    is_first_unnamed: bool = False  # the first column had no name, or the one that pandas gives such a column
 
 
 @contextlib.contextmanager
@@ -175,7 +176,8 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
         with reading(scan.is_text, where):
             relation = connection.sql(scan.sql)
         declared = (None,) * len(names)
-        return Source(relation, names, declared, is_text_file=scan.is_text, where=where, notes=scan.notes)
+        unnamed = _is_first_unnamed(scan.names)
+        return Source(relation, names, declared, scan.is_text, where=where, notes=scan.notes, is_first_unnamed=unnamed)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
     if is_ibis_table(data):
@@ -187,12 +189,14 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
             "give a path, a pandas or polars DataFrame (collect a LazyFrame), an Arrow table, a two-dimensional "
             "NumPy array, a DuckDB relation or an Ibis table"
         )
-    names = _named([column.name for column in columns])
+    given_names = [column.name for column in columns]
+    names = _named(given_names)
     _check_names(names)
     table = pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
     with reading(is_text_file=False):
         relation = connection.from_arrow(table)
-    return Source(relation, names, tuple(column.states for column in columns))
+    states = tuple(column.states for column in columns)
+    return Source(relation, names, states, is_first_unnamed=_is_first_unnamed(given_names))
 
 
 def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
@@ -229,8 +233,12 @@ def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
     return Source(connection.table(_FETCHED), names, (None,) * len(names), count=COUNT, fetch=fetch)
 
 
+def _is_first_unnamed(names: Sequence[str]) -> bool:
+    return bool(names) and (not names[0].strip() or names[0] == "Unnamed: 0")
+
+
 def _named(names: Sequence[str]) -> tuple[str, ...]:
-    """Give columns without a name one: pandas and R save the numbers of rows so."""
+    """Give columns without a name one."""
     known = set(names)
     made = []
     for position, name in enumerate(names):

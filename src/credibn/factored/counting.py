@@ -234,7 +234,7 @@ def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Count
         np.ascontiguousarray(masks),
         best,
         grid.width(problem.epsilon + problem.tolerance),
-        problem.unit == "classes" and _members_cost_the_same(offsets, costs, masks),
+        problem.unit == "classes" and _members_cost_the_same(problem.offsets, grid.costs, problem.masks),
         max_bytes,
     )
     branches = _Branches(search, grid, chosen, counter, max_steps, max_bytes)
@@ -349,7 +349,8 @@ class _Branches:
 def _members_cost_the_same(offsets: NDArray[np.int64], costs: NDArray[np.int64], masks: NDArray[np.uint64]) -> bool:
     """Whether reversing a covered edge never changes the cost, to the last step: then a class is counted as a whole.
 
-    Reversals of covered edges lead from each member of a class to all others (Chickering 1995).
+    Reversals of covered edges lead from each member of a class to all others (Chickering 1995). All candidates are
+    looked at, also those that the bound rules out: a member that needs one would cost as little as the others.
     """
     n = len(offsets) - 1
     sets = [sum(int(word) << 64 * at for at, word in enumerate(row)) for row in masks.tolist()]
