@@ -145,7 +145,8 @@ def predict(
         }
     answer = _answer(model, new, target or [], proba, options)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
-    facts |= {"n_sampled": model.n_sampled, "standard_error": model.standard_error}
+    if model.n_sampled:
+        facts |= {"n_sampled": model.n_sampled, "standard_error": model.standard_error}
     if not as_json:
         networks = "1 network" if model.n_networks == 1 else f"{model.n_networks:,} networks"
         typer.echo(f"averaged over {networks}, {100 * model.share:.4g} % of the posterior of the result", err=True)
