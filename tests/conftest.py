@@ -34,7 +34,7 @@ if "CREDIBN_CORE" in os.environ:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what `make test` leaves out: of a test that is marked as `few`, all but so many of its cases.
+    """Mark as slow what `make test` leaves out: of a test that is marked as `few`, all but a few cases.
 
     In the tiers of which it runs a sample, each test has one case.
     """

@@ -10,13 +10,15 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from credibn import EdgeLogOdds, read_data, score_parent_sets
 from credibn.data.dataset import Dataset
 from credibn.errors import CredibnWarning, DataError, OptionError
-from credibn.scores import mixed, moments
+from credibn.scores import mixed, moments, sets
 from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.moments import COLLINEAR
@@ -340,6 +342,47 @@ def test_no_gaussian_cost_is_below_the_floor(data):
         assert slack >= -1e-9 * data.n_rows
         if len(parents) == n - 1:
             assert slack <= 1e-9 * data.n_rows  # tight
+
+
+def mixed_dataset(columns, arities):
+    frame = pd.DataFrame({f"v{v}": column for v, column in enumerate(columns)})
+    kinds = {f"v{v}": "categorical" if arity else "numeric" for v, arity in enumerate(arities)}
+    states = {f"v{v}": list(range(arity)) for v, arity in enumerate(arities) if arity}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CredibnWarning)
+        return read_data(frame, columns=kinds, state_names=states)
+
+
+@examples(30)
+@given(
+    seed=st.integers(0, 2**32 - 1), epsilon=st.sampled_from([0.0, 3.0, 40.0]), pseudo_rows=st.sampled_from([0.01, 1, 9])
+)
+def test_no_candidate_of_mixed_columns_is_lost_by_the_limit_on_categories(seed, epsilon, pseudo_rows):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(3, 30))
+    arities = rng.choice([0, 2, 3, 12, 40], size=n)
+    arities[:2] = [0, 40]
+    columns = [rng.normal(size=m) if arity == 0 else rng.integers(0, min(arity, 5), size=m) for arity in arities]
+    data = mixed_dataset(columns, arities.tolist())
+    options = {"score": ConditionalGaussianBIC(pseudo_rows), "epsilon": epsilon, "n_threads": 1}
+    if rng.random() < 0.5:
+        options["required_edges"] = [(data.names[1], data.names[0])]
+    if rng.random() < 0.3:
+        options["prior"] = EdgeLogOdds(np.full((n, n), 2.0) - 2.0 * np.eye(n))
+    limited = score_parent_sets(data, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sets, "_mixed_limits", lambda problem, score: problem.max_parents)
+        free = score_parent_sets(data, **options)
+    assert limited.same_as(free, tolerance=1e-6 + 2 * free.tolerance)
+
+
+def test_many_categories_in_few_rows_leave_a_small_tolerance():
+    rng = np.random.default_rng(2)
+    columns = [rng.normal(size=20), *(rng.integers(0, 8, size=20) for _ in range(19))]
+    data = mixed_dataset(columns, [0] + [8] * 19)
+    found = score_parent_sets(data, score="conditional-gaussian-bic", bayes_factor=20, n_threads=1)
+    assert max(mask.bit_count() for mask in found.masks.ravel().tolist()) <= 1
+    assert found.tolerance < 1e-6
 
 
 def test_floor_is_minus_infinity_where_rows_are_few_or_columns_constant():

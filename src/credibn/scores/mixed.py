@@ -14,6 +14,7 @@ Journal of Data Science and Analytics 6, 3-18.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -128,19 +129,53 @@ class ConditionalGaussianBIC:
                 costs[members] += data.n_rows * log_sd[continuous].sum(axis=1)
         return costs
 
-    def set_cost_error(self, data: DataView) -> float:
-        """Return an estimate of the largest rounding error of F.
+    def set_cost_error(self, data: DataView, largest: int | None = None) -> float:
+        """Return an estimate of the largest rounding error of F, of sets of up to `largest` columns, if given.
 
         It is the bound for the set of all continuous columns (docs/guarantees.md, "Numbers"), with no discrete column,
-        with each of them, and with all: the largest of these, times 4.
+        with each of them, and with all, or the `largest` with the most states: the largest of these, times 4.
         """
-        return 4 * sum(self._errors(data))
+        of_sums, of_terms = self._errors(data)
+        arities = sorted((int(data.arities[v]) for v, states in enumerate(data.states) if states is not None))
+        size = len(data.states) - len(arities)
+        n_cells = math.prod(arities if largest is None else arities[-largest:])
+        of_penalty = math.log(data.n_rows) / 2 * n_cells * (1 + size * (size + 3) // 2)
+        return 4 * (of_sums + of_terms + 8 * 2.0**-53 * of_penalty)
+
+    def most_discrete_parents(self, data: DataView, child: int, required: Sequence[int], spare: float) -> int:
+        """Return the largest number of discrete parents that a column can have in a credible network.
+
+        A parent set with more of them costs more than the required parents alone, by more than `spare`
+        (docs/guarantees.md, "Rules 3 and 4").
+        """
+        N, kappa, w = data.n_rows, self.pseudo_rows, math.log(data.n_rows) / 2
+        is_discrete = [states is not None for states in data.states]
+        arities = sorted(int(data.arities[v]) for v in range(len(is_discrete)) if is_discrete[v] and v != child)
+        c = len(is_discrete) - sum(is_discrete)
+        low = min(0.0, N * c * (LOG_2PI - math.log1p(N / kappa)) / 2)
+        high = N * c * (LOG_2PI + max(0.0, math.log((N * c + kappa) / (1 + kappa))) + 1 + kappa) / 2
+        entropy = N * math.log(data.arities[child]) if is_discrete[child] else 0.0
+        alone = self._n_parameters(data, [*required, child]) - self._n_parameters(data, required)
+        most = spare + entropy + 2 * (high - low) + w * alone
+        n_cells, n_parents = 1, 0
+        for arity in arities:
+            n_cells *= arity
+            if w * n_cells > 1.01 * most + 1:  # far beyond what rounding can change
+                break
+            n_parents += 1
+        return n_parents
+
+    @staticmethod
+    def _n_parameters(data: DataView, columns: Sequence[int]) -> int:
+        discrete = [v for v in columns if data.states[v] is not None]
+        c = len(columns) - len(discrete)
+        return math.prod(int(data.arities[v]) for v in discrete) * (1 + c * (c + 3) // 2)
 
     def _errors(self, data: DataView) -> tuple[float, float]:
         return computed_once(data, self, lambda: self._estimate_errors(data))
 
     def _estimate_errors(self, data: DataView) -> tuple[float, float]:
-        """Return the errors from the condition of the scatter matrices and from the magnitude of F."""
+        """Return the errors from the condition of the scatter matrices and from the size of F, the penalty aside."""
         standardised, log_sd = standardise_columns(data)
         continuous = np.flatnonzero(np.isfinite(log_sd))
         discrete = np.flatnonzero([states is not None for states in data.states])
@@ -149,7 +184,7 @@ class ConditionalGaussianBIC:
         of_sums, of_terms = 0.0, 0.0
         for part in parts:
             cells = _find_cells(data, part)
-            of_terms = max(of_terms, abs(_discrete_cost(data, part, cells, size)))
+            of_terms = max(of_terms, abs(_entropy(data, cells)))
             if not size:
                 continue
             rows = np.stack([standardised[v] for v in continuous])
@@ -210,12 +245,16 @@ def _find_cells(data: DataView, discrete: NDArray[np.intp]) -> _Cells:
 
 def _discrete_cost(data: DataView, discrete: NDArray[np.intp], cells: _Cells, n_continuous: int) -> float:
     """Return N H(D) + w (params(S) - 1)."""
-    counts = np.bincount(cells.codes, cells.weights, cells.n_codes)
-    counts = counts[counts > 0]
-    entropy = data.n_rows * math.log(data.n_rows) - float(counts @ np.log(counts))
     n_cells = math.prod(int(arity) for arity in data.arities[discrete])
     params = n_cells * (1 + n_continuous * (n_continuous + 3) // 2)
-    return entropy + math.log(data.n_rows) / 2 * (params - 1)
+    return _entropy(data, cells) + math.log(data.n_rows) / 2 * (params - 1)
+
+
+def _entropy(data: DataView, cells: _Cells) -> float:
+    """Return N H(D)."""
+    counts = np.bincount(cells.codes, cells.weights, cells.n_codes)
+    counts = counts[counts > 0]
+    return data.n_rows * math.log(data.n_rows) - float(counts @ np.log(counts))
 
 
 def _relabel(sets: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from credibn import _core
 from credibn.errors import DataError
 from credibn.scores.gaussian import GaussianBIC
+from credibn.scores.mixed import ConditionalGaussianBIC
 from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 
@@ -100,6 +101,8 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
     of_score = getattr(score, "set_cost_error", None)
     if of_score is None:
         return _SET_COST_ERROR * magnitude
+    if isinstance(score, ConditionalGaussianBIC):
+        return score.set_cost_error(problem.data, int(parent_limits(problem, score).max()) + 1)
     error = float(of_score(problem.data))
     if not 0 <= error <= magnitude:
         raise DataError(
@@ -110,7 +113,9 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
 
 
 def parent_limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]:
-    """Return the largest number of parents of each node: limited by the caller and, for Gaussian BIC, by the rows."""
+    """Return the largest number of parents of each node: limited by the caller, and by what the data can bear."""
+    if isinstance(score, ConditionalGaussianBIC):
+        return np.minimum(problem.max_parents, _mixed_limits(problem, score))
     if not isinstance(score, GaussianBIC):
         return problem.max_parents
     most = score.max_set_size(problem.data) - 1
@@ -122,6 +127,22 @@ def parent_limits(problem: ScoringProblem, score: SetScore) -> NDArray[np.int64]
                 f"{most} parents; require fewer edges, add rows, or use the score 'bge'"
             )
     return np.minimum(problem.max_parents, most)
+
+
+def _mixed_limits(problem: ScoringProblem, score: ConditionalGaussianBIC) -> NDArray[np.int64]:
+    """Return how many parents each node can have at most in a credible network: all numbers, and some categories."""
+    data, spare = problem.data, problem.epsilon + np.abs(problem.edge_costs).sum(axis=0)
+    n_continuous = sum(data.states[v] is None for v in problem.searched)
+    return np.array(
+        [
+            n_continuous
+            + score.most_discrete_parents(
+                data, int(v), problem.searched[problem.required[:, child] > 0].tolist(), float(spare[child])
+            )
+            for child, v in enumerate(problem.searched)
+        ],
+        dtype=np.int64,
+    )
 
 
 def _blocks_of(n: int, size: int) -> list[Block]:
