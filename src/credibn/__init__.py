@@ -73,6 +73,7 @@ __all__ = [
     "ScoreTable",
     "ScoringEstimate",
     "SetScore",
+    "ShareEstimate",
     "UniformPrior",
     "average_models",
     "estimate_scoring",
@@ -99,7 +100,7 @@ _STAGES = {
     "imputation": ("ImputedResult", "impute_and_learn"),
     "learning": ("exact_posterior", "k_best_classes", "k_best_networks", "learn"),
     "models": ("AveragedModel", "BayesianNetwork", "average_models", "fit_network", "read_network", "write_network"),
-    "posterior": ("Posterior",),
+    "posterior": ("Posterior", "ShareEstimate"),
     "scores": (
         "AIC",
         "BIC",

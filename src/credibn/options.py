@@ -264,7 +264,7 @@ class SearchOptions(_Group):
         The search engine, by default chosen by predicted cost; the answer is the same.
     posterior_share : bool, optional
         Whether to compute the share of the posterior of all networks that the set holds; by default if it is predicted
-        to take at most ten seconds.
+        to take at most ten seconds. With more than 24 variables, True asks for an estimate with its error.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def test_a_single_network_may_set_anything():
     [
         ({"do": {"v1": "s0"}}, "does not tell what setting 'v1' does"),
         ({"do": {"v0": "s9"}}, "the states of 'v0' are s0, s1"),
-        ({"do": {"v9": "s0"}}, "v9"),
+        ({"do": {"v9": "s0"}}, "unknown variable in do 'v9'"),
         ({"do": ["v0"]}, r"do is \['v0'\]; give the value of each variable that is set"),
         ({"do": {"v0": "s0"}, "target": "v0"}, "both a target and in do"),
     ],

@@ -277,6 +277,14 @@ def test_what_cannot_be_filled_in_is_refused(table, options, error, message):
         impute_and_learn(pd.DataFrame(table), **options)
 
 
+def test_a_share_of_the_posterior_may_be_the_goal():
+    table = pd.DataFrame({"a": ["x", "x", "y", "y"] * 6, "b": ["u", "u", "w", None] * 6})
+    result = impute_and_learn(table, share=0.9, n_imputations=2, n_rounds=4)
+    assert all(found.posterior_share >= 0.9 for found in result.sets)
+    with pytest.raises(OptionError, match=r"^share is 2; it must be above 0 and below 1"):
+        impute_and_learn(table, share=2)
+
+
 def test_learn_says_where_imputation_is():
     with pytest.raises(OptionError, match="call impute_and_learn"):
         learn(pd.DataFrame({"a": ["x", None]}), missing="impute")

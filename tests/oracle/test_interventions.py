@@ -229,6 +229,12 @@ def test_a_column_a_boolean_table_and_a_mapping_say_the_same():
     assert expected.names == NAMES
 
 
+def test_a_mapping_that_names_no_column_is_refused():
+    table = pd.DataFrame({"a": ["x", "y"], "b": ["u", "w"]}, index=["one", "two"])
+    with pytest.raises(OptionError, match=r"^interventions says that 'bb' was set in row 'two', which is not a column"):
+        read_data(table, interventions={"two": ["a", "bb"]})
+
+
 def test_a_boolean_table_of_other_rows_is_refused():
     table, _, targets = random_experiments(5)
     plain = table[list(NAMES)]

@@ -86,7 +86,7 @@ def test_predict_sets_a_variable(folder):
     for value, message in {
         "smoke": "give NAME=VALUE",
         "smoke=often": "the states of 'smoke' are",
-        "smok=no": "did you mean 'smoke'",
+        "smok=no": "unknown variable in --do 'smok': did you mean 'smoke'",
     }.items():
         refused = CliRunner().invoke(app, [*words, "--do", value, *table])
         assert refused.exit_code == 2

@@ -290,3 +290,37 @@ def test_the_command_writes_a_result_and_a_report(tmp_path, table, flags, no_lis
         assert CliRunner().invoke(app, command).exit_code == 0
     again = CliRunner().invoke(app, ["report", str(out), "-o", str(tmp_path / "again.html"), "--json"])
     assert json.loads(again.stdout)["n_networks"] == facts["n_networks"]
+
+
+def test_effects_and_models_of_a_counted_set_state_their_sampling_error(counted, table, monkeypatch, tmp_path):
+    monkeypatch.setattr(factored_structures, "FEW", 0)
+    counted, listed = replace(counted), learn(table, bayes_factor=20)
+    pair = {"cause": "smoke", "outcome": "dysp"}
+    found, exact = counted.effects(table, **pair), listed.effects(table, **pair)
+    assert (exact.n_sampled, exact.standard_error) == (0, 0.0)
+    assert found.n_sampled == 10_000
+    assert 0 < found.standard_error < 0.01
+    assert abs(found.mean - exact.mean) < 5 * found.standard_error
+    assert "From 10,000 random networks: the standard error of the average is at most 0.00" in found.summary()
+    assert found.as_json()["standard_error"] == found.standard_error
+    every, exactly = counted.effects(table), listed.effects(table)
+    assert (every.n_sampled, exactly.n_sampled, exactly.standard_error) == (10_000, 0, 0.0)
+    for name in ("strengths", "paths"):
+        difference = np.abs(getattr(every, name) - getattr(exactly, name)).to_numpy()
+        assert np.nanmax(difference) < 5 * every.standard_error < 0.03
+    model, whole = average_models(counted, table), average_models(listed, table)
+    assert (model.n_sampled, whole.n_sampled, whole.standard_error) == (10_000, 0, 0.0)
+    assert model.standard_error == 0.5 / math.sqrt(model.share * 10_000)
+    rows = sample_asia(n_rows=20, seed=3)
+    difference = model.predict_proba(rows, "lung") - whole.predict_proba(rows, "lung")
+    assert np.abs(difference.to_numpy()).max() < 5 * model.standard_error
+
+
+def test_experiments_are_ranked_for_a_counted_set_too(counted, table, monkeypatch):
+    monkeypatch.setattr(factored_structures, "FEW", 0)
+    found = replace(counted).most_informative_interventions()
+    exact = learn(table, bayes_factor=20).most_informative_interventions().set_index("variable")
+    assert found.attrs["method"] == "sampling"
+    assert 0 < found.attrs["standard_error"] < 0.02
+    difference = found.set_index("variable")["bits"] - exact["bits"]
+    assert difference.abs().max() < 5 * found.attrs["standard_error"]

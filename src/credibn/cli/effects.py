@@ -18,7 +18,7 @@ from credibn.cli.options import (
 )
 from credibn.credible import CredibleSet
 from credibn.effects.averaging import check_pair
-from credibn.effects.effect import ASSUMPTIONS
+from credibn.effects.effect import ASSUMPTIONS, sampling_sentence
 from credibn.errors import OptionError
 from credibn.models.averaging_networks import reading_of
 
@@ -94,9 +94,12 @@ def effects(
         answer = found.effects(table, prior=prior)
         if not as_json and out is None:
             typer.echo(f"The strongest effects, on average over networks. {ASSUMPTIONS}", err=True)
+            if answer.n_sampled:
+                typer.echo(sampling_sentence(answer.n_sampled, answer.standard_error, "each number"), err=True)
             note_incomplete(found)
         everything = answer.strongest(len(found.names) ** 2)
-        deliver(everything, {"assumptions": ASSUMPTIONS, "complete": found.complete}, out, as_json)
+        error = {"n_sampled": answer.n_sampled, "standard_error": answer.standard_error}
+        deliver(everything, {"assumptions": ASSUMPTIONS, **error, "complete": found.complete}, out, as_json)
         return
     change = None if from_state is None else (from_state, to_state)
     effect = found.effects(

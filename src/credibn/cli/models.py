@@ -26,6 +26,7 @@ from credibn.cli.options import (
 )
 from credibn.credible import CredibleSet
 from credibn.data.new_rows import HandleUnknown, read_other_columns
+from credibn.effects.effect import sampling_sentence
 from credibn.errors import OptionError, TooLargeError
 from credibn.graphs.formats import parse_model_string
 from credibn.models import AveragedModel, average_models, fit_network, read_network, write_network
@@ -139,14 +140,18 @@ def predict(
     options: dict[str, Any] = {"ignore_extra": ignore_extra, "handle_unknown": handle_unknown}
     if values:
         options["do"] = {
-            name: _number(value) if model.states[position_of(model.names, name, "do")] is None else value
+            name: _number(value) if model.states[position_of(model.names, name)] is None else value
             for name, value in values.items()
         }
     answer = _answer(model, new, target or [], proba, options)
     facts = {"share": model.share, "n_networks": model.n_networks, "n_classes": model.n_classes_used}
+    if model.n_sampled:
+        facts |= {"n_sampled": model.n_sampled, "standard_error": model.standard_error}
     if not as_json:
         networks = "1 network" if model.n_networks == 1 else f"{model.n_networks:,} networks"
         typer.echo(f"averaged over {networks}, {100 * model.share:.4g} % of the posterior of the result", err=True)
+        if model.n_sampled:
+            typer.echo(sampling_sentence(model.n_sampled, model.standard_error, "each probability"), err=True)
         note_incomplete(found)
     deliver(answer, {**facts, "targets": target, "complete": found.complete}, out, as_json, is_data=impute)
 

@@ -275,7 +275,7 @@ class SearchFlags:
         _search(
             "--posterior-share/--no-posterior-share",
             help="Compute the share of the posterior of all networks that these hold, and each edge over all networks; "
-            "by default if it is predicted to take at most ten seconds.",
+            "by default if it is predicted to take at most ten seconds. With more than 24 variables: an estimate.",
         ),
     ] = None
 

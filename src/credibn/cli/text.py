@@ -163,6 +163,8 @@ def learned_facts(credible: CredibleSet) -> dict[str, Any]:
         "complete": credible.complete,
         "stopped_because": credible.stopped_because,
     }
+    if credible.share_estimate is not None:
+        facts["share_estimate"] = credible.share_estimate.as_json()
     if credible.n_requested is not None:
         facts["n_tied_at_boundary"] = credible.n_tied_at_boundary
     return facts
@@ -222,6 +224,8 @@ def pairs_caption(credible: CredibleSet, frame: "DataFrame", words: Words = str)
         sampled = f" Compelled and reversible come from {frame.attrs['n_networks']:,} random networks {error}."
     share = credible.posterior_share
     held = "an unknown share" if share is None else f"{100 * share:.3g} %"
+    if share is None and credible.share_estimate is not None:
+        held = credible.share_estimate.text
     within = f"the set ({plural(credible.n_networks, 'network')}, {held} of the posterior)"
     if has_all:
         return f"Probabilities within {within}, and over all networks.{sampled}"

@@ -175,7 +175,8 @@ class Averages:
     def causes(self) -> CauseProbabilities:
         """The probability of each parent set of each node together with each descendant: see `credibn.effects`."""
         with explaining_shortage():
-            return CauseProbabilities(*_core.average_causes(*self._arrays))
+            n_sampled = 0 if self.weighted.structures.is_listed else N_SAMPLES
+            return CauseProbabilities(*_core.average_causes(*self._arrays), n_sampled)
 
     def v_structure_frame(self) -> DataFrame:
         """Return every v-structure ``first -> child <- second`` that some network has, the most probable first."""

@@ -35,7 +35,7 @@ from credibn.credible.weights import Prior, WeightedStructures, shares, weigh
 from credibn.errors import Option, OptionError, Phrase
 from credibn.graphs import network_graph
 from credibn.options import resolve_epsilon
-from credibn.posterior import MOST_VARIABLES, estimate_posterior
+from credibn.posterior import MOST_VARIABLES, ShareEstimate, estimate_posterior
 from credibn.posterior.parent_sets import pair_frame
 from credibn.scores import ScoreTable
 from credibn.scores.table import parent_positions
@@ -92,6 +92,9 @@ class CredibleSet(Pictures):
         Of the k best: how many further networks (or classes) tie with the last; None where that is not known.
     log_total_mass : float or None
         The log of the sum of exp(score) over all networks, in the set or not; None where it was not computed.
+    share_estimate : ShareEstimate or None
+        An estimate, with its error, of the share of the posterior of all networks that the set holds; only where the
+        share was asked for and there are too many variables to compute it.
     edges_over_all : ndarray of float64, shape (n, n), or None
         The probability of each directed edge over all networks, rows parents; None where it was not computed.
     timings : mapping
@@ -130,6 +133,7 @@ class CredibleSet(Pictures):
     provenance: Mapping[str, Any] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     families: StoredFamilies | None = None
+    share_estimate: ShareEstimate | None = None
 
     def __post_init__(self) -> None:
         if self.complete is not (self.stopped_because is None) or (self.unexplored_bound is None) is not self.complete:
@@ -201,17 +205,28 @@ class CredibleSet(Pictures):
     @property
     def caution(self) -> Phrase | None:
         """What to be careful about, and what to do, where the share is unknown or below a half; None elsewhere."""
-        if not self.n_networks or (self.posterior_share is not None and self.posterior_share >= _MOST):
+        estimate, held = self.share_estimate, self.posterior_share
+        if held is None and estimate is not None and estimate.are_chains_agreed:
+            held = estimate.value
+        if not self.n_networks or (held is not None and held >= _MOST):
             return None
         more = self._how_to_find_more()
-        if self.posterior_share is None:
-            if len(self.names) > MOST_VARIABLES:
-                how = Phrase(f"It can be computed for up to {MOST_VARIABLES} variables.")
+        if held is None:
+            if estimate is not None:
+                how = Phrase(f"The Markov chains disagree (R-hat {estimate.r_hat:.2f}), so the share is not known.")
+            elif len(self.names) > MOST_VARIABLES:
+                how = Phrase("{} estimates it.", Option("posterior_share", True))
             else:
                 seconds = duration_text(estimate_posterior(len(self.names)).seconds)
                 how = Phrase("{} computes it, in about " + seconds + ".", Option("posterior_share", True))
             return Phrase(
                 "{} Find more networks with {}: a probability that changes as the set grows was not certain.", how, more
+            )
+        if estimate is not None:
+            return Phrase(
+                "This is less than half of the posterior, so what these networks agree on need not hold in the others. "
+                "Half of it is estimated to lie within {}, and 95 % within {}.",
+                *(Option("epsilon", round(estimate.epsilon_for(share), 1)) for share in (0.5, 0.95)),
             )
         if self.edges_over_all is None:
             instead = "average over all networks (exact_posterior in Python, 'credibn posterior' in the shell)"
@@ -256,6 +271,8 @@ class CredibleSet(Pictures):
         among = " that obey the constraints" if table.provenance.get("constraints") else ""
         among = " made of the parent sets given" if table.epsilon is None else among
         share = "an unknown share" if self.posterior_share is None else _percent(self.posterior_share)
+        if self.posterior_share is None and self.share_estimate is not None:
+            share = self.share_estimate.text
         return f"{who} {share} of the posterior probability of all networks{among}."
 
     @property

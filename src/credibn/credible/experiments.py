@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn.credible.averages import Averages
+from credibn.credible.factored_averages import N_SAMPLES
+from credibn.credible.weights import WeightedStructures
 
 if TYPE_CHECKING:  # pandas takes a while to import: only those who ask for a frame wait for it
     from pandas import DataFrame
@@ -31,23 +33,27 @@ def informative_frame(averages: Averages) -> DataFrame:
     """Return what setting each variable is expected to tell, the most first: see `CredibleSet`."""
     import pandas as pd
 
-    gains, doubt = _gains(averages)
+    edges = averages.reversible.sum(axis=0)  # refused where classes of a counted set are not whole
+    gains, squares, doubt = _gains(averages, averages.listed)
     frame = pd.DataFrame(
         {
             "variable": list(averages.names),
             "bits": np.round(gains / _BIT, 12) + 0.0,
             "share": np.round(gains / doubt, 12) + 0.0 if doubt > 0 else np.zeros(len(gains)),
-            "edges": averages.reversible.sum(axis=0),
+            "edges": edges,
         }
     )
+    if not averages.weighted.structures.is_listed:
+        error = math.sqrt(max(0.0, float((squares - gains**2).max())) / N_SAMPLES) / _BIT
+        frame.attrs.update({"method": "sampling", "n_networks": N_SAMPLES, "standard_error": error})
     return frame.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
 
-def _gains(averages: Averages) -> tuple[NDArray[np.float64], float]:
-    """Return the expected reduction for each variable, and the entropy of networks within classes, in nats."""
-    table, structures, weights = averages.table, averages.weighted.structures, averages.weighted.weights
+def _gains(averages: Averages, weighted: WeightedStructures) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the expected reduction for each variable, its mean square, and the entropy within classes, in nats."""
+    table, structures, weights = averages.table, weighted.structures, weighted.weights
     n = table.n_variables
-    gains, doubt = np.zeros(n), 0.0
+    gains, squares, doubt = np.zeros(n), np.zeros(n), 0.0
     if structures.class_of is None:
         offsets, masks = table.offsets, table.masks
         for number, weight in enumerate(weights.tolist()):
@@ -55,9 +61,10 @@ def _gains(averages: Averages) -> tuple[NDArray[np.float64], float]:
                 continue
             one = np.ascontiguousarray(structures.choices[number : number + 1])
             nodes, _, probabilities, *_ = _core.average_structure(offsets, masks, one, np.ones(1), True)
-            gains += weight * np.bincount(nodes, weights=_terms(probabilities), minlength=n)
+            told = np.bincount(nodes, weights=_terms(probabilities), minlength=n)
+            gains, squares = gains + weight * told, squares + weight * told**2
             doubt += weight * float(structures.log_sizes[number])
-        return gains, doubt
+        return gains, squares, doubt
     for number in range(structures.n_classes):
         members = structures.members_of(number)
         total = math.fsum(weights[members])
@@ -67,8 +74,9 @@ def _gains(averages: Averages) -> tuple[NDArray[np.float64], float]:
         doubt += total * float(_terms(shares).sum())
         for v in range(n):
             _, place = np.unique(structures.choices[members, v], return_inverse=True)
-            gains[v] += total * float(_terms(np.bincount(place, weights=shares).astype(np.float64)).sum())
-    return gains, doubt
+            gain = float(_terms(np.bincount(place, weights=shares).astype(np.float64)).sum())
+            gains[v], squares[v] = gains[v] + total * gain, squares[v] + total * gain**2
+    return gains, squares, doubt
 
 
 def _terms(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.structures import Structures, class_numbers, classes_are_whole, has_repeats, is_acyclic
 from credibn.errors import CredibnError, FileFormatError, TooLargeError
 from credibn.factored import stored
+from credibn.posterior import ShareEstimate
 from credibn.scores import ScoreTable
 from credibn.scores.arrow_files import ArrowFile, not_valid, opened, require_checksum, write_arrow
 from credibn.search import exact_scores, tolerance_of
@@ -102,6 +103,8 @@ def write_credible_set(credible: CredibleSet, path: str | PathLike[str]) -> None
         facts[name] = dict(value) if isinstance(value, Mapping) else value
     if credible.unexplored_bound == math.inf:
         facts["unexplored_bound"] = "unbounded"
+    if credible.share_estimate is not None:
+        facts["share_estimate"] = credible.share_estimate.as_json()
     facts["training"], counted = family_files.as_file(credible.families, table, structures)
     arrays |= counted
     schema = _schema(version).with_metadata(
@@ -172,7 +175,7 @@ def _facts(path: Path, file: ArrowFile) -> tuple[int, dict[str, Any]]:
     if version < 5 and isinstance(facts, dict):
         facts.setdefault("training", None)
     expected = (*_FACTS, *(_OF_OLD_VERSIONS if version < 3 else _OF_DIAGRAMS if version > _LISTED else ()))
-    if not isinstance(facts, dict) or set(facts) != set(expected):
+    if not isinstance(facts, dict) or set(facts) - {"share_estimate"} != set(expected):
         missing = sorted(set(expected) ^ set(facts)) if isinstance(facts, dict) else list(expected)
         raise FileFormatError(f"{path}: expected the fields {', '.join(expected)}; missing or unknown: {missing}")
     for name, value in facts.items():
@@ -187,6 +190,8 @@ def _is_of_kind(name: str, value: object) -> bool:
     match name:
         case "names":
             return isinstance(value, list)
+        case "share_estimate":
+            return isinstance(value, dict)
         case "score_provenance" | "settings" | "provenance" | "statistics":
             return isinstance(value, dict)
         case "training":
@@ -271,6 +276,7 @@ def _credible_set(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDA
         unexplored_bound=math.inf if bound == "unbounded" else bound,
         families=families,
         edges_over_all=over_all,
+        share_estimate=ShareEstimate.of_json(facts["share_estimate"]) if "share_estimate" in facts else None,
         **{name: facts[name] for name in _OF_THE_SET if name != "unexplored_bound"},
         **{name: facts[name] for name in _OF_OLD_VERSIONS if name in facts},
     )

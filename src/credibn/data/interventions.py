@@ -115,7 +115,7 @@ def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
         )
     names = [str(name) for name in frame.columns]
     if isinstance(interventions, Mapping):
-        rows = _by_label(getattr(data, "index", None), interventions)
+        rows = _by_label(getattr(data, "index", None), interventions, names)
     else:
         _check_same_rows(getattr(data, "index", None), getattr(interventions, "index", None))
         rows = _by_matrix(interventions, names, len(frame))
@@ -126,7 +126,7 @@ def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
     return frame.assign(**{column: np.array(texts, dtype=object)}), column
 
 
-def _by_label(index: Any, interventions: Mapping[Any, Any]) -> list[tuple[str, ...]]:
+def _by_label(index: Any, interventions: Mapping[Any, Any], names: Sequence[str]) -> list[tuple[str, ...]]:
     if index is None or callable(index):
         raise OptionError(
             "{} is a mapping from the labels of rows, which only a pandas DataFrame has; give a boolean table, or the "
@@ -143,6 +143,16 @@ def _by_label(index: Any, interventions: Mapping[Any, Any]) -> list[tuple[str, .
                 label,
             )
     targets = {label: _names_of(named) for label, named in interventions.items()}
+    for label, named in targets.items():
+        for name in named:
+            if name not in names:
+                raise OptionError(
+                    "{} says that {!r} was set in row {!r}, which is not a column: {}",
+                    Option("interventions"),
+                    name,
+                    label,
+                    suggestion(name, names),
+                )
     return [targets.get(label, ()) for label in index]
 
 

@@ -109,6 +109,8 @@ def effect_of(sources: Sequence[tuple[CausesOf, Dataset]], query: Query) -> Effe
         do=_do_frame([one.do for one in answers], data, x, y),
         parts=_parts(mixture),
         n_draws=query.n_draws if any(isinstance(effect, Drawn) for effect in mixture.effects) else 0,
+        n_sampled=sum(one.n_sampled for one in answers),
+        standard_error=share * math.sqrt(math.fsum(one.squared_error for one in answers)),
     )
 
 
@@ -120,6 +122,12 @@ class _Answer:
     ratios: list[NDArray[np.float64]]
     unsupported: float
     do: NDArray[np.float64] | None
+    n_sampled: int
+
+    @property
+    def squared_error(self) -> float:
+        """The variance of the mean from taking random networks: each has its own effect."""
+        return self.mixture.variance_of_structure / self.n_sampled if self.n_sampled else 0.0
 
 
 def _answer(
@@ -159,7 +167,8 @@ def _answer(
     without_match = 0.0
     if steps is not None:
         without_match = math.fsum(w * adjustment.unsupported(z, steps) for w, z in zip(weights, sets, strict=True))
-    return _Answer(mixture, ratios, without_match, _do(adjustment, sets, weights, mixture.nil, y))
+    do = _do(adjustment, sets, weights, mixture.nil, y)
+    return _Answer(mixture, ratios, without_match, do, causes.n_sampled)
 
 
 def _change(data: Dataset, x: int, change: tuple[object, object] | None) -> tuple[int, int] | None:
@@ -252,7 +261,7 @@ def _parts(mixture: Mixture) -> DataFrame:
 def all_effects(causes: CauseProbabilities, data: Dataset, priors: tuple[float, float]) -> Effects:
     """Return how strong the effect of each variable on each other is, on average over networks."""
     n = len(data.names)
-    strengths, paths = np.zeros((n, n)), np.zeros((n, n))
+    strengths, squares, paths = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
     np.add.at(paths, causes.nodes, causes.paths)
     for x in range(n):
         if data.interventions is not None and data.interventions.set_others(x).all():  # no row tells its effects
@@ -263,10 +272,16 @@ def all_effects(causes: CauseProbabilities, data: Dataset, priors: tuple[float, 
         for row, parents in zip(own.tolist(), map(tuple, parent_positions(causes.masks[own])), strict=True):
             for y in np.flatnonzero(causes.paths[row]).tolist():
                 if adjustment.refusal(parents, y) is None:
-                    strengths[x, y] += causes.paths[row, y] * adjustment.strength(parents, y)
+                    strength = adjustment.strength(parents, y)
+                    strengths[x, y] += causes.paths[row, y] * strength
+                    squares[x, y] += causes.paths[row, y] * strength**2
                 else:
                     strengths[x, y] = math.nan
-    return Effects(pair_frame(data.names, strengths), pair_frame(data.names, np.minimum(paths, 1.0)))
+    paths, error = np.minimum(paths, 1.0), 0.0
+    if causes.n_sampled:
+        variances = np.stack([squares - strengths**2, paths * (1 - paths)])
+        error = math.sqrt(max(0.0, float(np.nanmax(variances))) / causes.n_sampled)
+    return Effects(pair_frame(data.names, strengths), pair_frame(data.names, paths), causes.n_sampled, error)
 
 
 def table_and_priors(

@@ -79,6 +79,11 @@ class Mixture:
         return high
 
 
+def sampling_sentence(n_sampled: int, standard_error: float, of_what: str) -> str:
+    """Say that random networks stand for all, and what error that makes."""
+    return f"From {n_sampled:,} random networks: the standard error of {of_what} is at most {standard_error:.2g}."
+
+
 @dataclass(frozen=True, eq=False)
 class Effect:
     """The effect of a cause on an outcome, averaged over the networks of a credible set.
@@ -116,6 +121,10 @@ class Effect:
         For each parent set of the cause, what it adds: weight, mean and sd, the largest weight first.
     n_draws : int
         Draws for each parent set where quantiles and signs are found by drawing; 0 where they are exact.
+    n_sampled : int
+        Random networks that stand for the set where it is counted, not listed; 0 where all networks count.
+    standard_error : float
+        Of the mean, at most, from taking random networks; 0 where all networks count.
     """
 
     cause: str
@@ -135,6 +144,8 @@ class Effect:
     do: DataFrame | None
     parts: DataFrame
     n_draws: int
+    n_sampled: int = 0
+    standard_error: float = 0.0
 
     @property
     def sign_flip(self) -> float:
@@ -167,6 +178,8 @@ class Effect:
                 f"For {self.unsupported:.0%} of the rows the table has none to compare with, with the same parents of "
                 f"{self.cause} and its other state. There the prior decides."
             )
+        if self.n_sampled:
+            lines.append(sampling_sentence(self.n_sampled, self.standard_error, "the average"))
         return "\n".join([*lines, ASSUMPTIONS])
 
     def as_json(self) -> Mapping[str, object]:
@@ -187,6 +200,8 @@ class Effect:
             "unsupported": self.unsupported,
             "risk_ratio": None if self.ratio is None else list(self.ratio),
             "n_draws": self.n_draws,
+            "n_sampled": self.n_sampled,
+            "standard_error": self.standard_error,
             "assumptions": ASSUMPTIONS,
         }
 
@@ -208,10 +223,16 @@ class Effects:
         cause. Parameters are at their posterior means. NaN where the effect has no closed form.
     paths : DataFrame
         The probability that a directed path leads from the cause to the outcome.
+    n_sampled : int
+        Random networks that stand for the set where it is counted, not listed; 0 where all networks count.
+    standard_error : float
+        Of each strength and each path, at most, from taking random networks; 0 where all networks count.
     """
 
     strengths: DataFrame
     paths: DataFrame
+    n_sampled: int = 0
+    standard_error: float = 0.0
 
     def strongest(self, count: int = 10) -> DataFrame:
         """Return the strongest effects: cause, outcome, strength, and the probability of a path.

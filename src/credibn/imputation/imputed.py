@@ -186,7 +186,8 @@ class ImputedResult:
                 sum((getattr(one, name) for one in each[1:]), getattr(each[0], name)) / len(each)
                 for name in ("strengths", "paths")
             )
-            return Effects(strengths, paths)
+            error = math.sqrt(math.fsum(one.standard_error**2 for one in each)) / len(each)
+            return Effects(strengths, paths, sum(one.n_sampled for one in each), error)
         query = Query(cause, outcome, change, state, level, priors, n_draws, seed)
         known: list[CausesOf] = [partial(_same, one) for one in causes]
         return effect_of(list(zip(known, self.tables, strict=True)), query)

@@ -195,7 +195,8 @@ class _Chain:
                     self._completed,
                     time_limit=None if left is None else max(left, 1e-3),
                     progress=report,
-                    posterior_share=False,
+                    # Nothing here asks for it, and it may take longer than the search; a share as the goal needs it.
+                    posterior_share=None if self._options.get("share") else False,
                     **self._options,
                 )
             except TimeLimitError:

@@ -94,7 +94,8 @@ def learn(
     posterior_share : bool, optional
         Whether to compute the share of the posterior probability of all networks that the set holds, see
         `exact_posterior`, and the probabilities of edges over all networks; by default if it is predicted to take at
-        most ten seconds, about 19 variables. It is unknown if a limit is reached first.
+        most ten seconds, about 19 variables. It is unknown if a limit is reached first. With more than 24 variables,
+        True asks for an estimate with its error, `CredibleSet.share_estimate`; by default there is none.
     max_networks : int, optional
         Return at most this many networks: complete classes, best first.
     max_classes : int, optional

@@ -17,8 +17,9 @@ from credibn.credible.structures import Structures, best_classes, best_networks,
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
 from credibn.factored import count_credible
 from credibn.learning.all_networks import sum_beside_search
+from credibn.learning.estimated_share import estimate_beside_search
 from credibn.learning.start import Learning
-from credibn.posterior import Posterior
+from credibn.posterior import MOST_VARIABLES, Posterior
 from credibn.scores import ScoreTable
 from credibn.search import (
     FACTORED,
@@ -277,7 +278,11 @@ def collect(
 ) -> CredibleSet:
     """Return the result, with all that is to be known about how it came to be; `over_all` where it is known already."""
     table = answer.table
-    if over_all is None:
+    estimate = None
+    if call.search.posterior_share and call.source.n_searched() > MOST_VARIABLES:
+        certain = _certain_gap(answer, epsilon, bound, n_requested is not None and n_tied_at_boundary != 0)
+        estimate = estimate_beside_search(call.source, table, rows, answer.optimal_score, certain, call.run)
+    elif over_all is None:
         over_all = sum_beside_search(call.source, call.search.posterior_share, call.run)
     families = _count_families(call, table, rows)
     scoring = dict(table.provenance)
@@ -299,6 +304,7 @@ def collect(
         unexplored_bound=bound,
         log_total_mass=None if over_all is None else over_all.log_mass,
         edges_over_all=None if over_all is None else over_all.edges,
+        share_estimate=estimate,
         timings=call.run.timings(),
         settings=settings,
         provenance={
@@ -314,6 +320,14 @@ def collect(
         n_requested=n_requested,
         n_tied_at_boundary=n_tied_at_boundary,
     )
+
+
+def _certain_gap(answer: Answer, epsilon: float, bound: float | None, may_miss_ties: bool) -> float:
+    """Return the largest epsilon within which no network is missing; negative where there is none."""
+    slack = 2 * tolerance_of(answer.table)
+    if bound is not None:
+        return answer.optimal_score - bound - slack
+    return epsilon - slack if may_miss_ties else epsilon
 
 
 def _count_families(call: Learning, table: ScoreTable, rows: Structures) -> StoredFamilies | None:

@@ -20,9 +20,10 @@ from credibn._run import Run
 from credibn._run.memory import explaining_shortage
 from credibn._run.progress import watching
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
+from credibn.learning.estimated_share import refuse_pruned
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
-from credibn.posterior import MOST_VARIABLES, estimate_posterior
+from credibn.posterior import MOST_VARIABLES
 from credibn.scores import LocalScore, SetScore
 from credibn.scores.scoring import score_for
 from credibn.search import FACTORED, check_engine_name
@@ -104,8 +105,8 @@ def start(
         source = open_source(data, scores, reading, scoring, run)
         if search.share is not None:
             _refuse_share(source, limits)
-        if search.posterior_share:
-            estimate_posterior(source.n_searched(), marginals=False)  # refuses too many variables before the search
+        if search.posterior_share and source.n_searched() > MOST_VARIABLES:
+            refuse_pruned(source)  # before the search
         if limits_parents and scoring.max_parents is None:
             scoring, limits = _limited(source, scoring, limits, run)
         # Of a path only the record of reading names the file: a result is the same wherever its table is.
@@ -179,13 +180,15 @@ def _refuse_share(source: ScoreSource, limits: Limits) -> None:
     if n_searched > MOST_VARIABLES:
         raise TooLargeError(
             "{} is known only where the sum over all networks is, which takes 3^n steps: up to {} variables, and here "
-            "{} can have edges; choose {} of them with {}, or give {} instead",
+            "{} can have edges; choose {} of them with {}, or give {} with {}: it estimates the share of that set, and "
+            "the epsilon that holds 95 %",
             Option("share"),
             MOST_VARIABLES,
             n_searched,
             MOST_VARIABLES,
             Option("only"),
             Option("bayes_factor"),
+            Option("posterior_share", True),
         )
 
 

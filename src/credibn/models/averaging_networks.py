@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from credibn._base.checks import whole_number
 from credibn.credible import CredibleSet
+from credibn.credible.factored_averages import N_SAMPLES
 from credibn.credible.families import CountedFamilies, States
 from credibn.credible.structures import expand
 from credibn.credible.weights import Prior, WeightedStructures
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
-from credibn.errors import CredibnWarning, Option, OptionError, TooLargeError
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
@@ -116,7 +117,7 @@ def average_models(
     weighted = found.averages(prior).listed
     chosen, weights = _chosen_rows(weighted, trained.states, share, max_classes)
     choices = weighted.structures.choices[chosen]
-    settable = frozenset(position_of(trained.names, v, "do") for v in _listed(do))
+    settable = frozenset(position_of(trained.names, v, Phrase("variable in {}", Option("do"))) for v in _listed(do))
     if settable:
         is_mixed = len({labels is None for labels in trained.states}) > 1
         choices, weights = _by_parents(found.score_table, weighted, chosen, sorted(settable), is_mixed)
@@ -144,8 +145,9 @@ def average_models(
     class_of = weighted.structures.class_of
     n_classes = len(chosen) if class_of is None else len(np.unique(class_of[chosen]))
     reading = reading_of(found)
+    share, n_sampled = min(total, 1.0), 0 if found.averages(prior).weighted.structures.is_listed else N_SAMPLES
     return AveragedModel(
-        trained.names, trained.states, mixture, min(total, 1.0), n_classes, trained.cuts, reading, settable
+        trained.names, trained.states, mixture, share, n_classes, trained.cuts, reading, settable, n_sampled
     )
 
 

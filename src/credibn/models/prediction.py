@@ -18,6 +18,7 @@ window. Journal of the American Statistical Association 89, 1535-1546.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ from credibn._base.text import plural
 from credibn.data.new_rows import NewRows, read_rows
 from credibn.data.reading_record import Reading
 from credibn.data.states import state_code
-from credibn.errors import Option, OptionError
+from credibn.errors import Option, OptionError, Phrase
 from credibn.models.filling import filled_frame
 from credibn.models.mixture import Mixture
 from credibn.models.row_inference import Evidence, log_likelihoods, target_means, target_probabilities
@@ -77,6 +78,8 @@ class AveragedModel:
         that were dropped may be there.
     settable : frozenset of int or None
         The variables that ``do`` may set: those given to `average_models`; None where it may set all.
+    n_sampled : int
+        Random networks that stand for the set where it is counted, not listed; 0 where its networks themselves count.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class AveragedModel:
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     reading: Reading | None = None
     settable: frozenset[int] | None = frozenset()
+    n_sampled: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cuts", MappingProxyType(dict(self.cuts)))
@@ -126,6 +130,11 @@ class AveragedModel:
     def n_networks(self) -> int:
         """The number of fitted networks."""
         return len(self.mixture.weights)
+
+    @property
+    def standard_error(self) -> float:
+        """Of each predicted probability, at most, from taking random networks; 0 where there are none."""
+        return 0.5 / math.sqrt(self.share * self.n_sampled) if self.n_sampled else 0.0
 
     def weighted_networks(self) -> Iterator[tuple[float, BayesianNetwork]]:
         """Yield the fitted networks with their weights, for other programs: each has `to_pgmpy` and a networkx graph.
@@ -286,7 +295,10 @@ class AveragedModel:
         """Return the model and the rows once variables are set; both as they are where none is."""
         if do is not None and not isinstance(do, Mapping):
             raise OptionError.refusing("do", do, "give the value of each variable that is set, as {'NAME': VALUE}")
-        values = {position_of(self.names, name, "do"): value for name, value in (do or {}).items()}
+        values = {
+            position_of(self.names, name, Phrase("variable in {}", Option("do"))): value
+            for name, value in (do or {}).items()
+        }
         for v in values:
             name = self.names[v]
             if v in targets:

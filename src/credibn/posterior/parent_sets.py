@@ -76,6 +76,7 @@ class CauseProbabilities(NamedTuple):
     masks: NDArray[np.uint64]  # shape (m, ceil(n / 64))
     probabilities: NDArray[np.float64]
     paths: NDArray[np.float64]  # shape (m, n): that the node has these parents and reaches another
+    n_sampled: int = 0  # random networks that these come from; 0 where they are exact
 
 
 def pair_frame(names: Sequence[str], matrix: NDArray[np.float64]) -> DataFrame:

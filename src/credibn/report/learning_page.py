@@ -177,8 +177,12 @@ def _tiles(result: CredibleSet, pairs: list[Pair], among: str) -> list[tuple[str
     """Return the headline numbers, with what they count."""
     shared = [pair for pair in pairs if pair.is_in_all]
     held = "unknown" if result.posterior_share is None else share(result.posterior_share)
+    of_all = "of the posterior probability of all networks"
+    if result.posterior_share is None and result.share_estimate is not None:
+        estimate, of_all = result.share_estimate, f"{of_all}, as estimated"
+        held = f"about {share(estimate.value)}" if estimate.value else f"below {share(estimate.high)}"
     tiles = [
-        (held, "of the posterior probability of all networks"),
+        (held, of_all),
         (_short(result.n_networks), "network found" if result.n_networks == 1 else "networks found"),
         (f"{len(shared):,}", f"edges in {among}"),
         (f"{sum(not pair.has_one_direction for pair in shared):,}", "of these with an undecided direction"),
