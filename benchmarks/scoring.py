@@ -25,7 +25,7 @@ BDEU_LONG = {"flag": 275587, "alarm": 2600}
 
 
 def run_one(name: str, score: str, engine: str) -> dict[str, Any]:
-    data, read_seconds = timed(lambda: read_data(data_folder() / f"{name}.csv"))
+    data, read_seconds = timed(lambda: read_data(data_folder() / f"{name}.csv", columns="discrete"))
     estimate = estimate_scoring(data, score=score, engine=engine)
     table, seconds = timed(lambda: score_parent_sets(data, score=score, bayes_factor=20, engine=engine))
     return {

@@ -48,7 +48,7 @@ BDEU |= {"voting": (None, (621, 187), None)}
 
 
 def run_one(name: str, score: str, bayes_factor: float, engine: str) -> dict[str, Any]:
-    data = read_data(data_folder() / f"{name}.csv")
+    data = read_data(data_folder() / f"{name}.csv", columns="discrete")
     table, score_seconds = timed(lambda: score_parent_sets(data, score=score, bayes_factor=bayes_factor))
     try:
         found = learn(table, bayes_factor=bayes_factor, engine=engine)
@@ -68,7 +68,7 @@ def run_one(name: str, score: str, bayes_factor: float, engine: str) -> dict[str
 
 
 def list_networks(name: str, bayes_factor: float) -> dict[str, Any]:
-    found = learn(read_data(data_folder() / f"{name}.csv"), bayes_factor=bayes_factor)
+    found = learn(read_data(data_folder() / f"{name}.csv", columns="discrete"), bayes_factor=bayes_factor)
     n_listed, seconds = timed(lambda: sum(len(scores) for _, scores in found.networks_masks(1 << 16)))
     assert n_listed == found.n_networks
     return {"networks": n_listed, "per_second": n_listed / seconds}

@@ -777,3 +777,11 @@ def test_a_dataset_is_a_data_view(score):
     data: DataView = Dataset(("a", "b"), (a, b), states=(None, None), weights=weights)
     expected = set_cost(score, table([a, b], weights=weights), [0, 1])
     assert set_cost(score, data, [0, 1]) == expected
+
+
+@pytest.mark.parametrize("score", ["bic", "aic", "bdeu"])
+def test_a_score_of_categories_names_the_numbers_of_a_dataset(score):
+    rng = np.random.default_rng(1)
+    data = mixed_dataset([rng.integers(0, 2, 9), rng.normal(size=9)], [2, 0])
+    with pytest.raises(DataError, match=r"column 'v1' is continuous, and this score takes categories: .*score='auto'"):
+        score_parent_sets(data, score=score)

@@ -13,13 +13,14 @@ the reference that the core is tested against.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import DataError, OptionError
+from credibn.errors import DataError, Option, OptionError
 from credibn.scores.protocol import DataView
 
 LEAST_SAMPLE_SIZE, LARGEST_SAMPLE_SIZE = 1e-300, 1e300
@@ -153,18 +154,27 @@ def _stirling(x: float) -> float:
 DiscreteScore = BIC | AIC | BDeu
 
 
+def refuse_continuous(data: DataView, members: Iterable[int]) -> None:
+    """Refuse columns of numbers: these scores take categories."""
+    for v in members:
+        if data.states[v] is None:
+            raise DataError(
+                "column {!r} is continuous, and this score takes categories: read the table with {} or {}, or score "
+                "with {}",
+                data.names[v],
+                Option("columns", {data.names[v]: "categorical"}),
+                Option("discretise", {data.names[v]: "equal_frequency:4"}),
+                Option("score", "auto"),
+            )
+
+
 def _configurations(data: DataView, members: NDArray[np.intp]) -> float:
     return math.prod(float(data.arities[v]) for v in members)
 
 
 def _cell_counts(data: DataView, members: NDArray[np.intp]) -> NDArray[np.int64]:
     """Return the number of rows in each cell of the set that occurs."""
-    for v in members:
-        if data.states[v] is None:
-            raise DataError(
-                f"column {data.names[v]!r} is continuous; a discrete score needs categories: discretise it, "
-                "or choose a Gaussian or mixed score"
-            )
+    refuse_continuous(data, members)
     cells = np.zeros(len(data.weights), dtype=np.int64)
     for v in members:
         joint = cells * int(data.arities[v]) + data.columns[v]

@@ -41,7 +41,7 @@ from credibn.options import (
     suggesting,
 )
 from credibn.scores.constraints import resolve_constraints
-from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore
+from credibn.scores.discrete import AIC, BIC, BDeu, DiscreteScore, refuse_continuous
 from credibn.scores.gaussian import BGe, GaussianBIC
 from credibn.scores.local import LocalScore
 from credibn.scores.mixed import ConditionalGaussianBIC
@@ -322,6 +322,8 @@ def make_problem(
     """Read the data, and resolve the options of scoring against its columns."""
     dataset = read_table(data, reading, columns_taken(scoring.score, scoring.equivalent_sample_size), deadline)
     scorer = resolve_score(score_for(scoring.score, dataset), scoring.equivalent_sample_size)
+    if isinstance(scorer, DiscreteScore):
+        refuse_continuous(dataset, range(dataset.n_variables))
     constraints = resolve_constraints(
         dataset.names,
         forbidden_edges=scoring.forbidden_edges,
