@@ -814,6 +814,7 @@ def test_an_error_in_the_callback_is_the_callers(engine):
         score_parent_sets(busy_table().dataset(), progress=fail, engine=engine, epsilon=30.0, max_parents=9)
 
 
+@pytest.mark.slow
 def test_too_large():
     rng = np.random.default_rng(12)
 

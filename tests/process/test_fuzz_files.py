@@ -130,6 +130,7 @@ def test_a_short_last_line_of_a_long_file(folder):
     assert read_data(path).n_rows == 600_001
 
 
+@pytest.mark.slow
 def test_more_columns_than_can_be_read(folder):
     path = folder / "table.csv"
     path.write_text(",".join(f"v{i}" for i in range(5000)) + "\n")
@@ -212,6 +213,7 @@ def _buffers(column):
     return column.buffers()
 
 
+@pytest.mark.slow
 def test_a_wide_table_takes_no_more_than_its_columns(folder):
     """Aggregates with FILTER once copied every column for each one."""
     path = folder / "wide.csv"

@@ -190,6 +190,7 @@ def test_the_tasks_of_a_listing_give_the_whole_listing(seed, by_class):
             assert np.array_equal(left, right)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_many_tasks")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("seed", sampled(1, range(4)))

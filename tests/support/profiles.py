@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-PROFILES = {"quick": 8, "thorough": 200, "sanitized": 15}
+PROFILES = {"quick": 5, "thorough": 200, "sanitized": 15}
 """How many examples a test gets that does not use `examples`, by the name of the profile."""
 FEWEST = 3
 

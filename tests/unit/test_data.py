@@ -168,6 +168,7 @@ TEXT_KINDS = (as_csv, as_windows_csv, as_tsv, as_gzip, as_zstd, as_csv_glob)
 
 
 class TestEveryKindOfTable:
+    @pytest.mark.few(5)
     @pytest.mark.parametrize("kind", KINDS)
     @given(table=tables())
     @FEW

@@ -55,14 +55,20 @@ def counting(call: Learning) -> Learning:
 
 
 def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, bool]:
-    """Search for some seconds; return what was found, and whether only these seconds ended it."""
-    begin, is_over = time.monotonic(), False
+    """Search for some seconds; return what was found, and whether only these seconds ended it.
+
+    The first bound does not count: to list and to count, it takes the same time.
+    """
+    spent, last, is_over = 0.0, time.monotonic(), False
 
     def is_in_time(stage: str, fraction: float) -> bool:
-        nonlocal is_over
+        nonlocal spent, last, is_over
+        now = time.monotonic()
+        spent += 0.0 if stage == "relaxation" else now - last
+        last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
             return True
-        is_over = time.monotonic() - begin > seconds
+        is_over = spent > seconds
         return not is_over
 
     with call.run.checking(is_in_time):
