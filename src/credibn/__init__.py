@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         read_network,
         write_network,
     )
-    from credibn.posterior import Posterior
+    from credibn.posterior import Posterior, ShareEstimate
     from credibn.scores import (
         AIC,
         BIC,
