@@ -779,6 +779,17 @@ def test_a_dataset_is_a_data_view(score):
     assert set_cost(score, data, [0, 1]) == expected
 
 
+def test_parents_with_too_many_categories_are_refused_with_a_limit_that_works():
+    rng = np.random.default_rng(2)
+    data = mixed_dataset([rng.normal(size=9), *(rng.integers(0, 5, size=9) for _ in range(8))], [0] + [250] * 8)
+    options = {"score": "conditional-gaussian-bic", "epsilon": 1e18, "n_threads": 1}
+    with pytest.raises(DataError, match=r"could change a cost by .* nats, because 8 parents .*set max_parents=3"):
+        score_parent_sets(data, **options)
+    assert score_parent_sets(data, max_parents=3, **options).tolerance < 1.0
+    with pytest.raises(DataError, match="set max_parents=3"):
+        score_parent_sets(data, max_parents=4, **options)
+
+
 @pytest.mark.parametrize("score", ["bic", "aic", "bdeu"])
 def test_a_score_of_categories_names_the_numbers_of_a_dataset(score):
     rng = np.random.default_rng(1)

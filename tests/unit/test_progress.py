@@ -83,26 +83,30 @@ def test_the_count_ends_with_the_search():
     assert listener.calls == [("enumeration", 0.5), ("posterior", 0.5)]
 
 
-def test_the_bar_shows_stage_fraction_and_findings(monkeypatch, capsys):
+@pytest.fixture
+def shown_at(monkeypatch, capsys):
+    """What the bar shows of a stage."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    bar = StageBar(STAGE_TITLES, seconds=-1.0)
-    bar.tally(Tally("classes", 1234, -2295.75, -2290.5))
-    bar("enumeration", 0.25)
-    bar.stop()
-    shown = capsys.readouterr().err
+
+    def show(stage, fraction, tally):
+        bar = StageBar(STAGE_TITLES, seconds=-1.0)
+        bar.tally(tally)
+        bar(stage, fraction)
+        bar.stop()
+        return capsys.readouterr().err
+
+    return show
+
+
+def test_the_bar_shows_stage_fraction_and_findings(shown_at):
+    shown = shown_at("enumeration", 0.25, Tally("classes", 1234, -2295.75, -2290.5))
     for part in ("listing networks", "25%", "0:00:0", "1,234 classes, best -2,295.75, bound -2,290.50, gap 5.25"):
         assert part in shown
 
 
-def test_the_bar_shows_no_share_while_the_length_is_unknown(monkeypatch, capsys):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
-    bar = StageBar(STAGE_TITLES, seconds=-1.0)
-    bar.tally(Tally("classes", 0, -3122.06, -3107.06))
-    bar("relaxation", 0.0)
-    bar.stop()
-    shown = capsys.readouterr().err.split("bounding")[-1]
+def test_the_bar_shows_no_share_while_the_length_is_unknown(shown_at):
+    shown = shown_at("relaxation", 0.0, Tally("classes", 0, -3122.06, -3107.06)).split("bounding")[-1]
     assert "best -3,122.06, bound -3,107.06, gap 15.00" in shown
     assert "%" not in shown
 

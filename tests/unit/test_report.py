@@ -741,7 +741,7 @@ def one_network(parents):
 
 
 def test_a_page_without_time_has_a_large_graph_in_simple_places_and_says_so(tmp_path):
-    told = "The variables of the graph stand in simple places: edges cross each other and variables."
+    told = "The graph has a simple layout: edges may cross each other and run behind variables."
     for n, seconds, is_told in ((60, 0.0, True), (60, 3600.0, False), (60, None, False), (20, 0.0, False)):
         write_learning_page(chain(n), tmp_path / "page.html", seconds=seconds)
         assert (told in (tmp_path / "page.html").read_text(encoding="utf-8")) is is_told

@@ -190,9 +190,7 @@ def _is_of_kind(name: str, value: object) -> bool:
     match name:
         case "names":
             return isinstance(value, list)
-        case "share_estimate":
-            return isinstance(value, dict)
-        case "score_provenance" | "settings" | "provenance" | "statistics":
+        case "score_provenance" | "settings" | "provenance" | "statistics" | "share_estimate":
             return isinstance(value, dict)
         case "training":
             return value is None or isinstance(value, dict)

@@ -305,9 +305,9 @@ def number_notes(rewritten: Mapping[str, Rewritten]) -> list[Note]:
 def left_out(name: str, options: ColumnOptions, empty: Collection[str]) -> ColumnKind:
     """Return the record of a column that is no variable."""
     if name == options.weights:
-        return ColumnKind(name, "weights", "as asked")
+        return ColumnKind(name, "weights", AS_ASKED)
     if name == options.interventions:
-        return ColumnKind(name, "interventions", "as asked")
+        return ColumnKind(name, "interventions", AS_ASKED)
     why = "no values" if name in empty else "names the rows"
     return ColumnKind(name, "dropped", AS_ASKED if name in options.drop else why)
 

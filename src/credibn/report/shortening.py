@@ -77,7 +77,7 @@ def shortened_sentences(result: CredibleSet, part: CredibleSet, has_simple_layou
             "The number of networks and classes, the curve and the table of classes cover the whole result.",
         ]
     if has_simple_layout:
-        sentences.append("The variables of the graph stand in simple places: edges cross each other and variables.")
+        sentences.append("The graph has a simple layout: edges may cross each other and run behind variables.")
     if not sentences:
         return []
     return [

@@ -14,7 +14,7 @@ Journal of Data Science and Analytics 6, 3-18.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -135,12 +135,11 @@ class ConditionalGaussianBIC:
         It is the bound for the set of all continuous columns (docs/guarantees.md, "Numbers"), with no discrete column,
         with each of them, and with all, or the `largest` with the most states: the largest of these, times 4.
         """
-        of_sums, of_terms = self._errors(data)
-        arities = sorted((int(data.arities[v]) for v, states in enumerate(data.states) if states is not None))
-        size = len(data.states) - len(arities)
-        n_cells = math.prod(arities if largest is None else arities[-largest:])
-        of_penalty = math.log(data.n_rows) / 2 * n_cells * (1 + size * (size + 3) // 2)
-        return 4 * (of_sums + of_terms + 8 * 2.0**-53 * of_penalty)
+        discrete = [v for v, states in enumerate(data.states) if states is not None]
+        n_continuous = len(data.states) - len(discrete)
+        worst = sorted(discrete, key=lambda v: -int(data.arities[v]))[:largest]
+        of_penalty = math.log(data.n_rows) / 2 * _n_parameters(data, worst, n_continuous)
+        return 4 * (sum(self._errors(data)) + 8 * 2.0**-53 * of_penalty)
 
     def most_discrete_parents(self, data: DataView, child: int, required: Sequence[int], spare: float) -> int:
         """Return the largest number of discrete parents that a column can have in a credible network.
@@ -149,27 +148,23 @@ class ConditionalGaussianBIC:
         (docs/guarantees.md, "Rules 3 and 4").
         """
         N, kappa, w = data.n_rows, self.pseudo_rows, math.log(data.n_rows) / 2
-        is_discrete = [states is not None for states in data.states]
-        arities = sorted(int(data.arities[v]) for v in range(len(is_discrete)) if is_discrete[v] and v != child)
-        c = len(is_discrete) - sum(is_discrete)
+        discrete = [v for v, states in enumerate(data.states) if states is not None]
+        c = len(data.states) - len(discrete)
         low = min(0.0, N * c * (LOG_2PI - math.log1p(N / kappa)) / 2)
         high = N * c * (LOG_2PI + max(0.0, math.log((N * c + kappa) / (1 + kappa))) + 1 + kappa) / 2
-        entropy = N * math.log(data.arities[child]) if is_discrete[child] else 0.0
-        alone = self._n_parameters(data, [*required, child]) - self._n_parameters(data, required)
-        most = spare + entropy + 2 * (high - low) + w * alone
+        entropy = N * math.log(data.arities[child]) if child in discrete else 0.0
+        with_child, without = (
+            _n_parameters(data, [v for v in columns if v in discrete], sum(v not in discrete for v in columns))
+            for columns in ([*required, child], required)
+        )
+        most = spare + entropy + 2 * (high - low) + w * (with_child - without)
         n_cells, n_parents = 1, 0
-        for arity in arities:
+        for arity in sorted(int(data.arities[v]) for v in discrete if v != child):
             n_cells *= arity
             if w * n_cells > 1.01 * most + 1:  # far beyond what rounding can change
                 break
             n_parents += 1
         return n_parents
-
-    @staticmethod
-    def _n_parameters(data: DataView, columns: Sequence[int]) -> int:
-        discrete = [v for v in columns if data.states[v] is not None]
-        c = len(columns) - len(discrete)
-        return math.prod(int(data.arities[v]) for v in discrete) * (1 + c * (c + 3) // 2)
 
     def _errors(self, data: DataView) -> tuple[float, float]:
         return computed_once(data, self, lambda: self._estimate_errors(data))
@@ -245,9 +240,13 @@ def _find_cells(data: DataView, discrete: NDArray[np.intp]) -> _Cells:
 
 def _discrete_cost(data: DataView, discrete: NDArray[np.intp], cells: _Cells, n_continuous: int) -> float:
     """Return N H(D) + w (params(S) - 1)."""
-    n_cells = math.prod(int(arity) for arity in data.arities[discrete])
-    params = n_cells * (1 + n_continuous * (n_continuous + 3) // 2)
-    return _entropy(data, cells) + math.log(data.n_rows) / 2 * (params - 1)
+    return _entropy(data, cells) + math.log(data.n_rows) / 2 * (_n_parameters(data, discrete, n_continuous) - 1)
+
+
+def _n_parameters(data: DataView, discrete: Iterable[int], n_continuous: int) -> int:
+    """Return params(S)."""
+    n_cells = math.prod(int(data.arities[v]) for v in discrete)
+    return n_cells * (1 + n_continuous * (n_continuous + 3) // 2)
 
 
 def _entropy(data: DataView, cells: _Cells) -> float:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.errors import DataError
+from credibn.errors import DataError, Option
 from credibn.scores.gaussian import GaussianBIC
 from credibn.scores.mixed import ConditionalGaussianBIC
+from credibn.scores.moments import MUST_REFUSE
 from credibn.scores.problem import Scored, ScoringProblem
 from credibn.scores.protocol import SetScore
 
@@ -102,7 +103,22 @@ def _set_cost_error(problem: ScoringProblem, score: SetScore, magnitude: float) 
     if of_score is None:
         return _SET_COST_ERROR * magnitude
     if isinstance(score, ConditionalGaussianBIC):
-        return score.set_cost_error(problem.data, int(parent_limits(problem, score).max()) + 1)
+        most = int(parent_limits(problem, score).max())
+
+        def error_of(n_parents: int) -> float:
+            return score.set_cost_error(problem.data, n_parents + 1)
+
+        error = error_of(most)
+        if error > MUST_REFUSE:
+            raise DataError(
+                "rounding could change a cost by {:.2g} nats, because {} parents have very many combinations of "
+                "categories; set {}, or a smaller {}",
+                error,
+                most,
+                Option("max_parents", next((k for k in range(most, 0, -1) if error_of(k) <= MUST_REFUSE), 0)),
+                Option("epsilon"),
+            )
+        return error
     error = float(of_score(problem.data))
     if not 0 <= error <= magnitude:
         raise DataError(

@@ -309,11 +309,11 @@ class Exploration:
                 break
             is_stalling = len(recent) > 1 and recent[-1] - recent[-2] < 0.5
             mean = bound.values if mean is None else NEWEST * bound.values + (1.0 - NEWEST) * mean
-            is_added = self.relaxation.add(self.violated(bound.values, mean, is_stalling or not is_root))
-            if not is_added and mean is not bound.values:  # the mean violates cuts that its later solutions obey
+            n_added = self.relaxation.add(self.violated(bound.values, mean, is_stalling or not is_root))
+            if not n_added and mean is not bound.values:  # the mean violates cuts that its later solutions obey
                 mean = bound.values
-                is_added = self.relaxation.add(self.violated(mean, mean, is_stalling=True))
-            if not is_added:
+                n_added = self.relaxation.add(self.violated(mean, mean, is_stalling=True))
+            if not n_added:
                 break
             if not self.report("relaxation" if is_root else "branches", self.share_done):
                 break
