@@ -74,10 +74,10 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
 
     def slow_at_first(call, *rest, **quota):
         turns.append(call.search.engine)
-        answer, is_over = take_turn(call, *rest, **quota)
+        answer, ended_in = take_turn(call, *rest, **quota)
         if len(turns) == 1:
             answer = replace(answer, found=replace(answer.found, stopped=True))
-        return answer, is_over or len(turns) == 1
+        return answer, "enumeration" if len(turns) == 1 else ended_in
 
     monkeypatch.setattr(any_size, "_turn", slow_at_first)
     monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 5)
@@ -90,6 +90,44 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
     assert turns == ["auto", "factored", "auto"]
     assert (counted.complete, counted.structures.is_listed) == (True, False)
     assert counted.n_networks == expected.n_networks
+
+
+@pytest.mark.parametrize("n_finished", [1, 2, 4])
+def test_stopped_before_all_is_found_the_answer_is_complete_for_a_part_of_epsilon(table, n_finished, monkeypatch):
+    epsilon, take_turn, parts = math.log(20), any_size._turn, []
+
+    def slow_for_the_whole(call, scores, asked_for, seconds, **quota):
+        if asked_for < epsilon:
+            parts.append(asked_for)
+        answer, ended_in = take_turn(call, scores, asked_for, math.inf if asked_for < epsilon else -1.0, **quota)
+        if len(parts) == n_finished:
+            call.run.reach("interrupted")
+        return answer, ended_in
+
+    monkeypatch.setattr(any_size, "_turn", slow_for_the_whole)
+    monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
+    found = learn(table, epsilon=epsilon)
+    monkeypatch.undo()
+    expected = learn(table, epsilon=parts[-1])
+    assert parts == [0.0, epsilon / 4, epsilon / 2, 3 * epsilon / 4][:n_finished]
+    assert (found.complete, found.stopped_because, found.epsilon) == (False, "interrupted", epsilon)
+    assert found.unexplored_bound == pytest.approx(expected.optimal_score - parts[-1])
+    assert np.array_equal(found.structures.scores, expected.structures.scores)
+
+
+def test_what_takes_turns_for_its_parts_is_found_as_a_whole(table, monkeypatch):
+    expected, turns, take_turn = learn(table), [], any_size._turn
+
+    def slow_at_first(call, scores, epsilon, seconds, **quota):
+        turns.append(epsilon)
+        return take_turn(call, scores, epsilon, -1.0 if len(turns) < 3 else math.inf, **quota)
+
+    monkeypatch.setattr(any_size, "_turn", slow_at_first)
+    monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
+    found = learn(table)
+    assert turns[:2] == [expected.epsilon, 0.0]
+    assert found.complete
+    assert np.array_equal(found.structures.scores, expected.structures.scores)
 
 
 def test_where_classes_could_not_be_counted_the_networks_decide(table, slow_listing, monkeypatch):
@@ -210,6 +248,6 @@ def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
         return SimpleNamespace(found=SimpleNamespace(stopped=True))
 
     monkeypatch.setattr(any_size, "find", find)
-    _, is_over = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
+    _, ended_in = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
     assert continued == [False, False, True, True]
-    assert is_over
+    assert ended_in == "counting"

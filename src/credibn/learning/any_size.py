@@ -4,11 +4,14 @@ A list of some millions fits into memory; a set can have billions of networks. N
 counting take turns, each with more time than before. The size decides what is returned, not the speed of the machine:
 what was counted first and fits into a list is listed, from the diagram if it is small. Only a list that takes very long
 is left out where the count is known.
+
+Where neither ends soon, the optimum is proven first, then all networks within a part of epsilon are found, then those
+within a larger part. If the time ends before all is found, the answer is the one in which the most is certain.
 """
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from credibn._run.tally import FINISHING
 from credibn.credible.factored_structures import FactoredStructures
@@ -21,10 +24,17 @@ MOST_LISTED = 1 << 22
 """Networks or classes that an engine lists; if there are more, they are counted."""
 _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
+_FIRST_BOUND = "relaxation"
 _FIRST_TURN, _GROWTH = 4.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
+_BOUNDING = 1 / 16
+"""How much of its seconds the first bound counts in a turn: to list and to count, it is the same."""
+_LONG_TURN = 16.0
+"""Seconds: when turns are as long, or the first bound takes too long for a turn, parts of epsilon come first."""
+_PARTS = (0.0, 0.25, 0.5, 0.75)
+"""Of epsilon: the optimum, and what is found before all."""
 
 
 def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
@@ -34,19 +44,57 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
         return find(call, table, epsilon, max_networks=limits.max_networks, max_classes=limits.max_classes)
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     quota = {"max_classes" if unit == "classes" else "max_networks": MOST_LISTED}
+    parts = _Parts(call, table, epsilon, quota)
     seconds = _FIRST_TURN
     while True:
-        listed, is_over = _turn(call, table, epsilon, seconds, **quota)
-        if not is_over and not listed.found.is_cut:
-            return listed
-        counted, is_over = _turn(counting(call), table, epsilon, math.inf if listed.found.is_cut else seconds)
-        if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
-            return counted if listed.found.is_cut else _listed(call, counted, epsilon, **quota) or counted
+        listed, ended_in = _turn(call, table, epsilon, seconds, **quota)
+        is_too_long = listed.found.is_cut
+        if ended_in is None and not is_too_long:
+            return parts.or_this(listed)
+        if ended_in == _FIRST_BOUND or (listed.found.stopped and (is_too_long or seconds >= _LONG_TURN)):
+            parts.find_more(_GROWTH * seconds)
+        listed = parts.or_this(listed)
+        if ended_in != _FIRST_BOUND:
+            counted, ended_in = _turn(counting(call), table, epsilon, math.inf if is_too_long else seconds)
+            if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
+                return counted if is_too_long else _listed(call, counted, epsilon, **quota) or counted
+            if call.run.reason is None and ended_in is None:  # it does not fit into memory
+                return find(call, table, epsilon)
+            listed = min(listed, counted, key=lambda answer: answer.bound)
         if call.run.reason is not None:
-            return min(listed, counted, key=lambda answer: answer.bound)
-        if not is_over:  # it does not fit into memory
-            return find(call, table, epsilon)
+            return listed
         seconds *= _GROWTH
+
+
+@dataclass
+class _Parts:
+    """All networks within a part of epsilon, then within a larger one."""
+
+    call: Learning
+    table: ScoreTable
+    epsilon: float
+    quota: dict[str, int]
+    answer: Answer | None = None
+
+    def __post_init__(self) -> None:
+        self.left = sorted({share * self.epsilon for share in _PARTS})
+
+    def find_more(self, seconds: float) -> None:
+        """Go on with larger parts, for some seconds each, until one is not finished."""
+        while self.left and self.call.run.reason is None:
+            part = self.left[0]
+            quota = {"max_networks": 1} if part == 0.0 else self.quota
+            answer, _ = _turn(self.call, self.table, part, seconds, **quota)
+            found = answer.found
+            if found.stopped:
+                return
+            found = replace(found, stopped=True, unexplored_bound=min(found.unexplored_bound, found.best_cost + part))
+            self.answer = replace(answer, found=found)
+            self.left = [] if part > 0.0 and found.is_cut else self.left[1:]
+
+    def or_this(self, answer: Answer) -> Answer:
+        """Return the answer for a part where more is certain in it, or else this one."""
+        return answer if self.answer is None or self.answer.bound >= answer.bound else self.answer
 
 
 def counting(call: Learning) -> Learning:
@@ -54,26 +102,23 @@ def counting(call: Learning) -> Learning:
     return replace(call, search=replace(call.search, engine=FACTORED))
 
 
-def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, bool]:
-    """Search for some seconds; return what was found, and whether only these seconds ended it.
-
-    The first bound does not count: to list and to count, it takes the same time.
-    """
-    spent, last, is_over = 0.0, time.monotonic(), False
+def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, str | None]:
+    """Search for some seconds; return what was found, and in which stage these seconds ended it."""
+    spent, last, ended_in = 0.0, time.monotonic(), None
 
     def is_in_time(stage: str, fraction: float) -> bool:
-        nonlocal spent, last, is_over
+        nonlocal spent, last, ended_in
         now = time.monotonic()
-        spent += 0.0 if stage == "relaxation" else now - last
+        spent += (_BOUNDING if stage == _FIRST_BOUND else 1.0) * (now - last)
         last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
             return True
-        is_over = spent > seconds
-        return not is_over
+        ended_in = stage if spent > seconds else None
+        return ended_in is None
 
     with call.run.checking(is_in_time):
         answer = find(call, table, epsilon, **quota)
-    return answer, is_over and answer.found.stopped and call.run.reason is None
+    return answer, ended_in if answer.found.stopped and call.run.reason is None else None
 
 
 def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> Answer | None:
