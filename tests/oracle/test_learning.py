@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 
 import numpy as np
@@ -233,7 +234,12 @@ def assert_bounded(found, whole):
     dags = {dag_of(graph) for graph in found.networks()}
     missing = [graph.graph["score"] for graph in whole.networks() if dag_of(graph) not in dags]
     assert max(missing) <= found.unexplored_bound + 1e-9
-    assert f"above {found.unexplored_bound:.6f} is missing" in found.guarantee
+    assert f"above {found.unexplored_bound:.6f}" in found.guarantee
+    factor = re.search(r"within a Bayes factor of ([\d.,]+) of it, is missing", found.guarantee)
+    gap = found.optimal_score - found.unexplored_bound
+    assert (factor is not None) == (0.01 <= gap <= 13)
+    if factor:
+        assert float(factor[1].replace(",", "")) == pytest.approx(math.exp(gap), rel=0.01)
 
 
 @pytest.mark.few(2)

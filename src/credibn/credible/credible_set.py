@@ -299,7 +299,8 @@ class CredibleSet(Pictures):
         if self.unexplored_bound == math.inf:
             return "Networks that score higher than these may exist: nothing was proven before the search stopped."
         proven = "The optimum is proven. " if self.is_optimum_proven else "Better networks may exist. "
-        return f"{proven}No network{scope} that scores above {self.unexplored_bound:.6f} is missing."
+        within = _up_to_factor(self.optimal_score - (self.unexplored_bound or 0.0))
+        return f"{proven}No network{scope} that scores above {self.unexplored_bound:.6f}{within} is missing."
 
     @property
     def _scope(self) -> str:
@@ -782,6 +783,15 @@ class CredibleSet(Pictures):
         from credibn.credible.files import read_credible_set
 
         return read_credible_set(path)
+
+
+def _up_to_factor(gap: float) -> str:
+    """Return up to which Bayes factor no network is missing, rounded down; nothing where that says nothing."""
+    if not 0.01 <= gap <= _LARGEST_FACTOR:
+        return ""
+    digits = 2 - math.floor(gap / math.log(10.0))
+    factor = math.floor(math.exp(gap) * 10.0**digits + 1e-6) / 10.0**digits
+    return f", within a Bayes factor of {factor:,.6g} of it,"
 
 
 def _percent(share: float) -> str:
