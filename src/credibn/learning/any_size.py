@@ -53,8 +53,7 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
             return parts.or_this(listed)
         if ended_in == _FIRST_BOUND or (listed.found.stopped and (is_too_long or seconds >= _LONG_TURN)):
             parts.find_more(_GROWTH * seconds)
-        listed = parts.or_this(listed)
-        if ended_in != _FIRST_BOUND:
+        if ended_in != _FIRST_BOUND and call.run.reason is None:
             counted, ended_in = _turn(counting(call), table, epsilon, math.inf if is_too_long else seconds)
             if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
                 return counted if is_too_long else _listed(call, counted, epsilon, **quota) or counted
@@ -62,7 +61,7 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
                 return find(call, table, epsilon)
             listed = min(listed, counted, key=lambda answer: answer.bound)
         if call.run.reason is not None:
-            return listed
+            return parts.or_this(listed)
         seconds *= _GROWTH
 
 
