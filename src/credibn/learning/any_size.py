@@ -18,6 +18,7 @@ from credibn.credible.factored_structures import FactoredStructures
 from credibn.learning.runs import Answer, find
 from credibn.learning.start import Learning
 from credibn.scores import ScoreTable
+from credibn.scores.pruning import prune_for
 from credibn.search import FACTORED, choose_unit
 
 MOST_LISTED = 1 << 22
@@ -83,7 +84,7 @@ class _Parts:
         while self.left and self.call.run.reason is None:
             part = self.left[0]
             quota = {"max_networks": 1} if part == 0.0 else self.quota
-            answer, _ = _turn(self.call, self.table, part, seconds, **quota)
+            answer, _ = _turn(self.call, prune_for(self.table, part), part, seconds, **quota)
             found = answer.found
             if found.stopped:
                 return
