@@ -80,7 +80,7 @@ class _Parts:
         self.left = sorted({share * self.epsilon for share in _PARTS})
 
     def find_more(self, seconds: float) -> None:
-        """Go on with larger parts, for some seconds each, until one is not finished."""
+        """Find what larger parts have, for some seconds each, until one is not finished."""
         while self.left and self.call.run.reason is None:
             part = self.left[0]
             quota = {"max_networks": 1} if part == 0.0 else self.quota
