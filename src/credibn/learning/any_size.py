@@ -1,7 +1,8 @@
 """All networks within epsilon, however many they are: listed where that ends, and counted where it does not.
 
 A list of some millions fits into memory; a set can have billions of networks. Nobody knows beforehand, so listing and
-counting take turns, each with more time than before. The size decides what is returned, not the speed of the machine:
+counting take turns, each with more time than before. Both begin with the same bound, which the first of them computes
+and leaves to the others (`Run.remembering`). The size decides what is returned, not the speed of the machine:
 what was counted first and fits into a list is listed, from the diagram if it is small. Only a list that takes very long
 is left out where the count is known.
 """
@@ -21,8 +22,10 @@ MOST_LISTED = 1 << 22
 """Networks or classes that an engine lists; if there are more, they are counted."""
 _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
-_FIRST_TURN, _GROWTH = 4.0, 4.0
+_FIRST_TURN, _GROWTH = 1.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
+_MUCH = 0.1
+"""Of a stage that a turn should not end in."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
 
@@ -34,6 +37,11 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
         return find(call, table, epsilon, max_networks=limits.max_networks, max_classes=limits.max_classes)
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     quota = {"max_classes" if unit == "classes" else "max_networks": MOST_LISTED}
+    with call.run.remembering():
+        return _take_turns(call, table, epsilon, **quota)
+
+
+def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int) -> Answer:
     seconds = _FIRST_TURN
     while True:
         listed, is_over = _turn(call, table, epsilon, seconds, **quota)
@@ -57,7 +65,8 @@ def counting(call: Learning) -> Learning:
 def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, bool]:
     """Search for some seconds; return what was found, and whether only these seconds ended it.
 
-    The first bound does not count: to list and to count, it takes the same time.
+    Where much of a stage is done by then, the turn lasts as long as the next one would. The first bound does not count:
+    to list and to count, it takes the same time.
     """
     spent, last, is_over = 0.0, time.monotonic(), False
 
@@ -68,7 +77,7 @@ def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **q
         last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
             return True
-        is_over = spent > seconds
+        is_over = spent > seconds * (1.0 if fraction < _MUCH else _GROWTH)
         return not is_over
 
     with call.run.checking(is_in_time):
@@ -89,5 +98,5 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
         return None if listed is None else replace(counted, rows=listed)
     left = call.run.seconds_left()
     seconds = _LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2)
-    answer, _ = _turn(call, counted.table, epsilon, seconds, **quota)
+    answer, _ = _turn(call, counted.table, epsilon, seconds / _GROWTH, **quota)
     return None if answer.found.stopped or answer.found.is_cut else answer
