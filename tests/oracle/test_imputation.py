@@ -8,7 +8,7 @@ import pytest
 
 from credibn import CredibnWarning, impute_and_learn, learn
 from credibn.data.reading import read_gapped
-from credibn.errors import DataError, OptionError, TimeLimitError
+from credibn.errors import DataError, OptionError, TimeLimitError, TooLargeError
 from credibn.examples import sample_example
 from credibn.imputation.drawing import _draw_categories, _draw_normal, _draw_numbers, _draw_tables, fill_at_random
 from credibn.imputation.imputed import _r_hat
@@ -283,6 +283,19 @@ def test_a_share_of_the_posterior_may_be_the_goal():
     assert all(found.posterior_share >= 0.9 for found in result.sets)
     with pytest.raises(OptionError, match=r"^share is 2; it must be above 0 and below 1"):
         impute_and_learn(table, share=2)
+
+
+def test_a_share_of_too_many_variables_is_refused_with_advice_that_works():
+    values = np.random.default_rng(2).choice(["x", "y"], (12, 25))
+    table = pd.DataFrame(values, columns=[f"v{v}" for v in range(25)])
+    table.iloc[0, 0] = None
+    with pytest.raises(TooLargeError) as refused:
+        impute_and_learn(table, share=0.9)
+    assert "here 25 can have edges; choose 24 of them with only, or give bayes_factor in its place" in str(
+        refused.value
+    )
+    options = {"n_imputations": 2, "n_rounds": 4, "n_threads": 1, "max_parents": 1}
+    assert len(impute_and_learn(table, bayes_factor=1.5, **options).sets) == 2
 
 
 def test_learn_says_where_imputation_is():

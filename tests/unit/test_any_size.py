@@ -11,15 +11,19 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import learn
+from credibn import learn, score_parent_sets
 from credibn._run import Run
+from credibn._run.tally import FINISHING
 from credibn.cli.app import app
 from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.factored import FactoredNetworks
+from credibn.factored.stored import as_arrays
 from credibn.learning import any_size, credible_share
 from credibn.options import SearchOptions
 from credibn.report.provenance import repeating_call
+from credibn.search import engines, exploration, make_problem, run_search
+from credibn.search.exploration import Exploration
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +132,64 @@ def test_what_takes_turns_for_its_parts_is_found_as_a_whole(table, monkeypatch):
     assert turns[:2] == [expected.epsilon, 0.0]
     assert found.complete
     assert np.array_equal(found.structures.scores, expected.structures.scores)
+
+
+def sparse_scores():
+    """Return scores that only the integer program can list, with more networks than a few."""
+    return score_parent_sets(np.random.default_rng(3).integers(0, 2, (25, 7)), epsilon=3.0)
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """Collect how often the whole problem is tightened, and let no dynamic programming list it instead."""
+    monkeypatch.setattr(engines, "ENGINES", {"integer_program": engines.ENGINES["integer_program"]})
+    tighten, calls = Exploration.tighten, []
+
+    def counted(self, is_open, is_root):
+        calls.append(is_root)
+        return tighten(self, is_open, is_root)
+
+    monkeypatch.setattr(Exploration, "tighten", counted)
+    return calls
+
+
+def test_the_turns_of_a_call_tighten_the_whole_problem_once(rounds, slow_listing, monkeypatch):
+    scores = sparse_scores()
+    monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 0)
+    expected = learn(scores, epsilon=3.0, engine="factored")
+    rounds.clear()
+    found = learn(scores, epsilon=3.0)
+    assert rounds.count(True) == 1
+    assert (found.engine, found.n_networks) == ("factored", expected.n_networks)
+    of_found, of_expected = (as_arrays(one.structures.networks) for one in (found, expected))
+    assert all(np.array_equal(array, of_expected[name]) for name, array in of_found.items())
+    learn(scores, epsilon=3.0)
+    assert rounds.count(True) == 2  # nothing is left for another call
+
+
+@pytest.mark.parametrize("unit", ["classes", "networks"])
+def test_a_turn_resumes_where_the_last_one_ended(unit, rounds):
+    scores, steps = sparse_scores(), []
+    expected = learn(scores, epsilon=3.0, unit=unit)
+    rounds.clear()
+    run = Run()
+    problem = make_problem(scores, epsilon=3.0, unit=unit, run=run)
+    engine = engines.ENGINES["integer_program"]
+    with run.remembering(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exploration, "LONG_LISTING", 0)  # every listing is done in stages
+        patch.setattr(exploration, "STEPS_BEFORE_SPREADING", 1)
+        for n_reports in range(1, 100):
+            left = iter(range(n_reports))
+            with run.checking(lambda stage, _: stage in ("relaxation", *FINISHING) or next(left, None) is not None):  # noqa: B023
+                found, found_scores = run_search(problem, scores, engine)
+            steps.append(len(found.choices))
+            if not found.stopped:
+                break
+    assert len(steps) > 3
+    assert rounds.count(True) == 1
+    assert np.array_equal(found.choices, expected.structures.choices)
+    assert np.array_equal(found.sizes, expected.structures.sizes)
+    assert np.array_equal(found_scores, expected.structures.scores)
 
 
 def test_where_classes_could_not_be_counted_the_networks_decide(table, slow_listing, monkeypatch):
@@ -250,4 +312,4 @@ def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
     monkeypatch.setattr(any_size, "find", find)
     _, ended_in = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
     assert continued == [False, False, True, True]
-    assert ended_in == "counting"
+    assert ended_in == "search"

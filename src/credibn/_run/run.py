@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibn._run.memory import MemoryGuard
-from credibn._run.store import Arrays, Store, digest_of
+from credibn._run.store import Arrays, Memory, Store, digest_of
 from credibn._run.tally import FINISHING, Tally
 from credibn._run.tasks import OutOfTime, ShouldContinue, Tasks, Work, count_workers, shown
 from credibn.errors import OptionError, WorkerError
@@ -70,6 +70,8 @@ class Run:
         self.time_limit, self.max_bytes, self.n_threads = time_limit, max_bytes, n_threads
         self.executor = _checked(executor)
         self.store, self.can_resume = store, True
+        self.memory: Memory | None = None
+        """What searches leave to the next, while `remembering`."""
         self.deadline = None if time_limit is None else (clock() if began is None else began) + time_limit
         self._last_write, self._per_row = self.deadline, 0.0
         self._progress = progress
@@ -343,6 +345,16 @@ class Run:
         if one_at_a_time or self.n_threads == 1 or len(todo.tasks) == 1:
             return todo.do_in_turn()
         return todo.do_in_threads(self.n_threads)
+
+    @contextmanager
+    def remembering(self, memory: Memory | None = None) -> Iterator[None]:
+        """Let each search inside leave to the next what that need not find out again, in this memory if one is given."""
+        before = self.memory
+        self.memory = memory or before or Memory()
+        try:
+            yield
+        finally:
+            self.memory = before
 
     @contextmanager
     def saving_to(self, folder: str | PathLike[str] | None) -> Iterator[None]:

@@ -177,6 +177,29 @@ class Store:
             sink.write(content)
 
 
+class Memory:
+    """What the searches of one call leave to the next, in memory: by name, the newest state with its cache key."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, tuple[str, Arrays]] = {}
+
+    def save(self, name: str, key: str, arrays: Arrays) -> None:
+        """Save a named state in place of an older one, also one of another key."""
+        self._states[name] = key, arrays
+
+    def load(self, name: str, key: str) -> Arrays | None:
+        """Return the state of this name; None where there is none, or that of another key."""
+        found_key, arrays = self._states.get(name, (None, None))
+        return arrays if found_key == key else None
+
+    def take(self, name: str, key: str) -> Arrays | None:
+        """Return a state likewise, and forget it."""
+        arrays = self.load(name, key)
+        if arrays is not None:
+            del self._states[name]
+        return arrays
+
+
 @dataclass
 class _Results:
     """Results of a stage's tasks that are not written yet."""

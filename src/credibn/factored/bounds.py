@@ -8,11 +8,14 @@ alone. They are found with random lower bounds on the columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credibn.factored.grid import LARGEST, LARGEST_OF_NODE, Grid
+from credibn.search.branches import Branch as Part
+from credibn.search.branches import Listing, pack, unpack
 from credibn.search.exploration import Exploration
 from credibn.search.relaxation import Bound, Flags, Floats, Positions
 
@@ -28,6 +31,13 @@ _COVERAGE = (0.15, 0.3, 0.6, 1.0)
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
+class Dual(NamedTuple):
+    """Dual values of some cuts."""
+
+    cuts: Positions
+    dual_values: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Branch:
     """Networks that take no other candidates than those open, with what dual values prove about them.
@@ -37,7 +47,7 @@ class Branch:
     """
 
     is_open: Flags
-    duals: list[Bound]
+    duals: list[Dual]
     lowers: Floats
     margins: Floats
     reduced: Floats
@@ -62,16 +72,41 @@ class Branch:
 
 
 def whole(search: Exploration) -> Branch | None:
-    """Tighten the relaxation, drop the candidates that no credible network takes, and bound the rest."""
+    """Tighten the relaxation, drop the candidates that no credible network takes, and bound the rest.
+
+    The diagram depends on the dual values. So these, and the relaxation that further ones come from, must not depend on
+    what an earlier search of the same call has left in its memory.
+    """
     (root,) = search.begin()
-    strongest, is_open = search.tighten(root.is_open, True)
-    duals = [strongest]
-    if not search.is_stopped and is_open.sum() <= _MOST_OPEN:
-        spread, is_open = search.spread(strongest, is_open)
-        duals.append(spread)
-        others, is_open = _diverse(search, is_open, _TRIED)
-        duals += others
+    memory, key = search.asked_for.run.memory, search.asked_for.root_key
+    state = None if memory is None else memory.load("bounds", key)
+    if state is not None:
+        known = unpack(state, search.problem, len(search.costs))
+        is_open = known[0].is_open
+        duals = [Dual(branch.cuts, branch.listing.dual_values) for branch in known if branch.listing is not None]
+    else:
+        duals, is_open = _first_duals(search, root)
+        if memory is not None and not search.is_stopped:
+            plans = [Listing(dual.dual_values, search.collection.limit(), 0, 0) for dual in duals]
+            branches = [
+                Part(is_open, root.lower, dual.cuts, 1.0, plan) for dual, plan in zip(duals, plans, strict=True)
+            ]
+            memory.save("bounds", key, pack(branches, search.problem))
+    search.solve_again(*duals[0], is_open)
     return bounded(search, is_open, duals)
+
+
+def _first_duals(search: Exploration, root: Part) -> tuple[list[Dual], Flags]:
+    """Return dual values of several kinds, the strongest first, and the candidates that they leave open."""
+    strongest, is_open = search.tighten_root(root)
+    duals = [_dual_of(strongest)]
+    if not search.is_stopped and is_open.sum() <= _MOST_OPEN:
+        if search.known_root is None:
+            strongest, is_open = search.solve_again(*duals[0], is_open)
+        spread, is_open = search.spread(strongest, is_open)
+        others, is_open = _diverse(search, is_open, _TRIED)
+        duals += [_dual_of(spread), *others]
+    return duals, is_open
 
 
 def tightened(search: Exploration, branch: Branch) -> Branch | None:
@@ -81,14 +116,14 @@ def tightened(search: Exploration, branch: Branch) -> Branch | None:
     if strongest.lower > search.collection.limit() + strongest.margin or not _has_all(search, is_open):
         return None
     others, is_open = _diverse(search, is_open, _TRIED_IN_BRANCH)
-    return bounded(search, is_open, [strongest, *others, *branch.duals][:_MOST_DUALS])
+    return bounded(search, is_open, [_dual_of(strongest), *others, *branch.duals][:_MOST_DUALS])
 
 
-def bounded(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch | None:
+def bounded(search: Exploration, is_open: Flags, duals: list[Dual]) -> Branch | None:
     """Bound a branch by given dual values, and drop candidates, as long as that drops any; None: it has no network."""
     limit = search.collection.limit()
     while _has_all(search, is_open):
-        known = [search.problem.bound(dual.cuts, dual.dual_values, is_open) for dual in duals]
+        known = [search.problem.bound(*dual, is_open) for dual in duals]
         lowers, margins = np.array([lower for lower, _, _ in known]), np.array([margin for _, margin, _ in known])
         branch = Branch(is_open, duals, lowers, margins, np.array([reduced for _, _, reduced in known]))
         is_left = is_open & (branch.rooms(limit) >= 0).astype(np.uint8)
@@ -98,14 +133,18 @@ def bounded(search: Exploration, is_open: Flags, duals: list[Bound]) -> Branch |
     return None
 
 
+def _dual_of(bound: Bound) -> Dual:
+    return Dual(bound.cuts, bound.dual_values)
+
+
 def _has_all(search: Exploration, is_open: Flags) -> bool:
     return bool(np.logical_or.reduceat(is_open != 0, search.offsets[:-1]).all())
 
 
-def _diverse(search: Exploration, is_open: Flags, n_tried: int) -> tuple[list[Bound], Flags]:
+def _diverse(search: Exploration, is_open: Flags, n_tried: int) -> tuple[list[Dual], Flags]:
     """Solve with random lower bounds on the columns of random nodes."""
     random = np.random.default_rng((_SEED, int(is_open.sum())))
-    duals: list[Bound] = []
+    duals: list[Dual] = []
     search.relaxation.restrict(is_open)
     for _ in range(n_tried):
         if not search.report("relaxation", search.share_done):
@@ -114,8 +153,9 @@ def _diverse(search: Exploration, is_open: Flags, n_tried: int) -> tuple[list[Bo
         weights *= (random.random(search.n) < random.choice(_COVERAGE))[search.nodes]
         sums = np.bincount(search.nodes, weights=weights, minlength=search.n)
         least = weights / np.maximum(sums, 1e-300)[search.nodes] * random.choice(_SHARES)
-        duals.append(search.relaxation.solve_at_least(least))
-        is_open = is_open & duals[-1].within(search.collection.limit())
+        bound = search.relaxation.solve_at_least(least)
+        duals.append(_dual_of(bound))
+        is_open = is_open & bound.within(search.collection.limit())
     return duals, is_open
 
 

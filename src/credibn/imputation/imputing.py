@@ -25,10 +25,11 @@ from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.gaps import GappedTable
 from credibn.data.reading import read_gapped
-from credibn.errors import CredibnWarning, Option, OptionError, TimeLimitError
+from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError
 from credibn.imputation.drawing import draw_missing, fill_at_random
 from credibn.imputation.imputed import ImputedResult
 from credibn.learning import learn
+from credibn.learning.start import UnknownShareError
 from credibn.models.averaging_networks import default_sample_size
 from credibn.options import Progress, ReadOptions, UnknownOptionError, resolve_seconds
 from credibn.scores.scoring import columns_taken
@@ -201,6 +202,9 @@ class _Chain:
                 )
             except TimeLimitError:
                 return None, "time_limit"
+            except UnknownShareError as error:  # imputation has no estimate of the share
+                instead = Phrase("give {} in its place", Option("bayes_factor"))
+                raise UnknownShareError(error.n_searched, instead) from None
         if found.stopped_because in _ENDED:
             return None, found.stopped_because
         if not self.scores and done == 0:  # the others would say the same

@@ -1,7 +1,8 @@
 """All networks within epsilon, however many they are: listed where that ends, and counted where it does not.
 
 A list of some millions fits into memory; a set can have billions of networks. Nobody knows beforehand, so listing and
-counting take turns, each with more time than before. The size decides what is returned, not the speed of the machine:
+counting take turns, each with more time than before. Both begin with the same bound, which the first of them computes
+and leaves to the others (`Run.remembering`). The size decides what is returned, not the speed of the machine:
 what was counted first and fits into a list is listed, from the diagram if it is small. Only a list that takes very long
 is left out where the count is known.
 
@@ -11,8 +12,9 @@ within a larger part. If the time ends before all is found, the answer is the on
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from credibn._run.store import Memory
 from credibn._run.tally import FINISHING
 from credibn.credible.factored_structures import FactoredStructures
 from credibn.learning.runs import Answer, find
@@ -26,8 +28,10 @@ MOST_LISTED = 1 << 22
 _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
 _FIRST_BOUND = "relaxation"
-_FIRST_TURN, _GROWTH = 4.0, 4.0
+_FIRST_TURN, _GROWTH = 1.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
+_MUCH = 0.1
+"""Of a stage that a turn should not end in."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
 _BOUNDING = 1 / 16
@@ -45,6 +49,11 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
         return find(call, table, epsilon, max_networks=limits.max_networks, max_classes=limits.max_classes)
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     quota = {"max_classes" if unit == "classes" else "max_networks": MOST_LISTED}
+    with call.run.remembering():
+        return _take_turns(call, table, epsilon, **quota)
+
+
+def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int) -> Answer:
     parts = _Parts(call, table, epsilon, quota)
     seconds = _FIRST_TURN
     while True:
@@ -75,6 +84,7 @@ class _Parts:
     epsilon: float
     quota: dict[str, int]
     answer: Answer | None = None
+    memory: Memory = field(default_factory=Memory)
 
     def __post_init__(self) -> None:
         self.left = sorted({share * self.epsilon for share in _PARTS})
@@ -84,7 +94,8 @@ class _Parts:
         while self.left and self.call.run.reason is None:
             part = self.left[0]
             quota = {"max_networks": 1} if part == 0.0 else self.quota
-            answer, _ = _turn(self.call, prune_for(self.table, part), part, seconds, **quota)
+            with self.call.run.remembering(self.memory):
+                answer, _ = _turn(self.call, prune_for(self.table, part), part, seconds, **quota)
             found = answer.found
             if found.stopped:
                 return
@@ -103,8 +114,12 @@ def counting(call: Learning) -> Learning:
 
 
 def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, str | None]:
-    """Search for some seconds; return what was found, and in which stage these seconds ended it."""
-    spent, last, ended_in = 0.0, time.monotonic(), None
+    """Search for some seconds; return what was found, and in which stage these seconds ended it.
+
+    Where much of a stage is done by then, the turn lasts as long as the next one would.
+    """
+    spent, last = 0.0, time.monotonic()
+    ended_in: str | None = None
 
     def is_in_time(stage: str, fraction: float) -> bool:
         nonlocal spent, last, ended_in
@@ -113,7 +128,8 @@ def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **q
         last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
             return True
-        ended_in = stage if spent > seconds else None
+        if ended_in is None and spent > seconds * (1.0 if fraction < _MUCH else _GROWTH):
+            ended_in = stage
         return ended_in is None
 
     with call.run.checking(is_in_time):
@@ -134,5 +150,5 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
         return None if listed is None else replace(counted, rows=listed)
     left = call.run.seconds_left()
     seconds = _LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2)
-    answer, _ = _turn(call, counted.table, epsilon, seconds, **quota)
+    answer, _ = _turn(call, counted.table, epsilon, seconds / _GROWTH, **quota)
     return None if answer.found.stopped or answer.found.is_cut else answer

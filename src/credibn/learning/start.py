@@ -38,6 +38,26 @@ _SECONDS_BY_DEFAULT = 30.0
 """For a run without any limit, where not all parent sets can be scored: few such searches come to an end."""
 
 
+class UnknownShareError(TooLargeError):
+    """A share of a sum that cannot be computed was asked for; `instead` is what to give then."""
+
+    def __init__(self, n_searched: int, instead: Phrase) -> None:
+        super().__init__(
+            "{} is known only where the sum over all networks is, which takes 3^n steps: up to {} variables, and here "
+            "{} can have edges; choose {} of them with {}, or {}",
+            Option("share"),
+            MOST_VARIABLES,
+            n_searched,
+            MOST_VARIABLES,
+            Option("only"),
+            instead,
+        )
+        self.n_searched, self.instead = n_searched, instead
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.n_searched, self.instead)
+
+
 @dataclass(frozen=True, eq=False)
 class Learning:
     """What stays the same from the first to the last search of one call."""
@@ -178,17 +198,13 @@ def _refuse_share(source: ScoreSource, limits: Limits) -> None:
             raise OptionError("both {} and {} were given; give one of them", Option("share"), Option(name))
     n_searched = source.n_searched()
     if n_searched > MOST_VARIABLES:
-        raise TooLargeError(
-            "{} is known only where the sum over all networks is, which takes 3^n steps: up to {} variables, and here "
-            "{} can have edges; choose {} of them with {}, or give {} with {}: it estimates the share of that set, and "
-            "the epsilon that holds 95 %",
-            Option("share"),
-            MOST_VARIABLES,
+        raise UnknownShareError(
             n_searched,
-            MOST_VARIABLES,
-            Option("only"),
-            Option("bayes_factor"),
-            Option("posterior_share", True),
+            Phrase(
+                "give {} with {}: it estimates the share of that set, and the epsilon that holds 95 %",
+                Option("bayes_factor"),
+                Option("posterior_share", True),
+            ),
         )
 
 

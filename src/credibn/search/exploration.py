@@ -115,6 +115,17 @@ class Statistics:
     n_steps: int = 0
     is_by_subsets: bool = False
 
+    def of_root(self) -> Floats:
+        """Return what is known about the root, which a search that resumes repeats: the rest is what it does itself."""
+        gaps = [math.nan if gap is None else gap for gap in (self.gap_before, self.gap_after)]
+        return np.array([*gaps, self.n_rows, self.n_candidates, self.n_rounds])
+
+    def note_root(self, numbers: Floats) -> None:
+        """Note what another search knows about the root."""
+        *gaps, n_rows, n_candidates, n_rounds = numbers.tolist()
+        self.gap_before, self.gap_after = (None if math.isnan(gap) else gap for gap in gaps)
+        self.n_rows, self.n_candidates, self.n_rounds = int(n_rows), int(n_candidates), int(n_rounds)
+
 
 @dataclass
 class Exploration:
@@ -132,7 +143,7 @@ class Exploration:
         self.n = self.asked_for.n_variables
         self.nodes = np.repeat(np.arange(self.n), np.diff(self.offsets))
         self.problem = _core.SearchProblem(self.offsets, self.costs, self.masks)
-        self.relaxation = Relaxation(self.problem, self.offsets, self.costs, self.should_continue)
+        self.relaxation = self.new_relaxation()
         self.splitter = EdgeSplitter(self.nodes, self.masks, self.n)
         self.best_row: NDArray[np.uint32] | None = None
         self.best_cost = math.inf
@@ -144,9 +155,17 @@ class Exploration:
         self.listings_left: list[Branch] = []  # of the current branch, where listings are split or long
         self.n_expected = 0.0  # steps of the listing that the last cap ended
         self.root: tuple[Bound, Flags] | None = None  # where cuts no longer helped, with all that may tie still open
+        self.known_root: Branch | None = None  # as an earlier search of the same call has left it
+
+    def new_relaxation(self) -> Relaxation:
+        """Return the relaxation without cuts."""
+        return Relaxation(self.problem, self.offsets, self.costs, self.should_continue)
 
     def begin(self) -> list[Branch]:
         """Look for a first network, first at once, then for longer; return the whole problem as a branch."""
+        known = self.recall_root()
+        if known is not None:
+            return [replace(known, listing=None)]
         size, anywhere = len(self.costs), np.empty(0, dtype=np.int64)
         lower = float(self.costs[self.offsets[:-1]].sum()) - self.problem.rounding()
         self.improve(anywhere, 0)
@@ -154,13 +173,21 @@ class Exploration:
         self.improve(anywhere, min(EFFORT * self.n * size, FIRST_EFFORT * size**2, MOST_EFFORT))
         return [Branch(np.ones(size, dtype=np.uint8), lower, np.empty(0, dtype=np.int64), 1.0)]
 
+    def recall_root(self) -> Branch | None:
+        """Return the root as an earlier search of the same call has left it, and note its best network, if any did."""
+        memory = self.asked_for.run.memory
+        state = None if memory is None or self.known_root is not None else memory.load("root", self.asked_for.root_key)
+        if state is not None:
+            (self.known_root,) = self.resume(state)
+        return self.known_root
+
     def explore(self, branches: list[Branch], checkpoints: Checkpoints) -> float:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
-        while branches and self.report("branches", self.share_done):
+        while branches:
             self.raise_bound(min(branch.lower for branch in branches))
             checkpoints.save(lambda: self.state(branches))
             n_rows = self.collection.count()
-            if not self.treat_next(branches):
+            if not self.report("branches", self.share_done) or not self.treat_next(branches):
                 checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
                 break
         left = min((branch.lower for branch in branches), default=math.inf)
@@ -194,7 +221,7 @@ class Exploration:
         self.n_expected = 0.0
         self.statistics.n_branches += 1
         self.relaxation.add(branch.cuts.tolist())
-        bound, is_open = self.tighten(branch.is_open, is_root)
+        bound, is_open = self.tighten_root(branch) if is_root else self.tighten(branch.is_open, False)
         branch.lower = max(branch.lower, bound.lower - bound.margin)
         if is_root:
             self.root, row = (bound, is_open), self.best_row
@@ -236,10 +263,17 @@ class Exploration:
             "numbers": np.array(
                 [self.best_cost, self.lowest_cost, self.share_done, self.collection.least_class_left_out()]
             ),
+            "root": self.statistics.of_root(),
         }
 
+    def resume(self, state: Arrays) -> list[Branch]:
+        """Continue the search that left a state, and return its branches."""
+        if "root" in state:
+            self.statistics.note_root(state["root"])
+        return self.restore(state)
+
     def restore(self, state: Arrays) -> list[Branch]:
-        """Resume from a state, and return its branches."""
+        """Take over the branches of a state, and return them."""
         self.rank = state["rank"].tolist()
         best_cost, self.lowest_cost, self.share_done, left_out = state["numbers"].tolist()
         self.collection.leave_out_class(left_out)
@@ -273,6 +307,27 @@ class Exploration:
         self.improve(self.rounded_order(bound.values), effort // 2)
         self.improve(np.empty(0, dtype=np.int64), effort // 2)
         return self.collection.best() < before
+
+    def tighten_root(self, branch: Branch) -> tuple[Bound, Flags]:
+        """Tighten the whole problem, unless an earlier search of the call did; return its bound and what is open."""
+        known, memory = self.recall_root(), self.asked_for.run.memory
+        if known is not None and known.listing is not None:
+            return self.solve_again(known.cuts, known.listing.dual_values, known.is_open)
+        bound, is_open = self.tighten(branch.is_open, True)
+        if memory is not None and not self.is_stopped:
+            plan = Listing(bound.dual_values, self.collection.limit(), 0, 0)
+            root = Branch(is_open, bound.lower - bound.margin, bound.cuts, 1.0, plan)
+            memory.save("root", self.asked_for.root_key, self.state([root]))
+        return bound, is_open
+
+    def solve_again(self, cuts: Positions, dual_values: Floats, is_open: Flags) -> tuple[Bound, Flags]:
+        """Solve with these cuts alone, so that nothing later depends on those before; bound by the dual values."""
+        self.relaxation = self.new_relaxation()
+        self.relaxation.add(cuts.tolist())
+        self.relaxation.restrict(is_open)
+        values = self.relaxation.solve().values
+        lower, margin, reduced = self.problem.bound(cuts, dual_values, is_open)
+        return Bound(cuts, dual_values, lower, margin, reduced, values), is_open
 
     def tighten(self, is_open: Flags, is_root: bool) -> tuple[Bound, Flags]:
         """Add violated cuts, and drop candidates beyond the limit, until neither helps much."""

@@ -28,7 +28,7 @@ class IntegerProgram:
         problem.run.follow(lambda: tally_of(problem, collection, search.lowest_cost))
         checkpoints = Checkpoints(problem, collection)
         state = checkpoints.restore()
-        branches = search.begin() if state is None else search.restore(state)
+        branches = search.begin() if state is None else search.resume(state)
         unexplored = hand_out(search, branches, checkpoints) if is_shared else search.explore(branches, checkpoints)
         tied = search.list_ties() if problem.optimum_only and unexplored == math.inf else None
         if tied is not None:

@@ -81,15 +81,24 @@ class SearchProblem:
     optimum_only: bool = False
     run: Run = field(default_factory=Run)
 
-    @cached_property
+    @property
     def key(self) -> str:
         """The cache key: all that the answer depends on."""
+        quotas = self.max_rows, self.max_networks, self.max_bytes
+        asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas, self.optimum_only
+        return f"search {version()} {self._content} {asked}"
+
+    @property
+    def root_key(self) -> str:
+        """The cache key of the root: all that its bound depends on."""
+        return f"root {self._content} {(self.epsilon.hex(), self.tolerance.hex(), self.optimum_only)}"
+
+    @cached_property
+    def _content(self) -> str:
         content = hashlib.sha256()
         for array in (self.offsets, self.costs, self.masks):
             content.update(np.ascontiguousarray(array).tobytes())
-        quotas = self.max_rows, self.max_networks, self.max_bytes
-        asked = self.unit, self.epsilon.hex(), self.tolerance.hex(), *quotas, self.optimum_only
-        return f"search {version()} {content.hexdigest()} {asked}"
+        return content.hexdigest()
 
     @property
     def n_variables(self) -> int:
