@@ -24,6 +24,8 @@ demo: $(VENV)/.installed
 	$(BIN)/credibn demo --out out/demo
 
 # All tests that are not marked as slow: the unit tests, the brute-force twins and a sample of the other two tiers.
+# They start hundreds of processes, so modules are compiled once even where Python is told to keep no bytecode.
+test test-all: export PYTHONDONTWRITEBYTECODE =
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist loadgroup
 test: $(VENV)/.test
 	$(PYTEST) -m "not slow"

@@ -121,7 +121,7 @@ def test_chains_that_stay_apart_are_said_to_disagree():
 
 @pytest.fixture
 def short_chains(monkeypatch):
-    """For tests that do not ask how good an estimate is."""
+    """For tests that do not ask how small the error of an estimate is."""
     monkeypatch.setattr(share_estimate, "_FIRST", 120)
     monkeypatch.setattr(share_estimate, "_MOST", 120)
 
@@ -163,7 +163,7 @@ def test_the_same_call_gives_the_same_estimate(short_chains):
     assert first.share_estimate == second.share_estimate
 
 
-def test_the_share_of_an_incomplete_set_counts_what_it_has():
+def test_the_share_of_an_incomplete_set_counts_what_it_has(short_chains):
     costs, log_total, _ = independent_parts(9, 3, 2)
     with pytest.warns(CredibnWarning):
         found = learn(scores=table_of(costs), epsilon=5.0, max_classes=60, posterior_share=True)

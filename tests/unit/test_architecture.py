@@ -1,6 +1,7 @@
 """The pipeline is the architecture: imports between its stages point one way."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,13 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def imports(path):
+    """The imports of a file; several tests ask for them."""
+    return tuple(_imports(path))
+
+
+def _imports(path):
     """Every module that a file imports, names imported from credibn itself in full, and whether not at once.
 
     Later are those inside a function, and those for the type checker alone."""

@@ -276,17 +276,27 @@ def write_without_checksum(path, metadata, table):
         writer.write_table(table.cast(schema))
 
 
+@pytest.fixture(scope="module")
+def classes(engine, data):
+    return learn(data, epsilon=6, engine=engine)
+
+
+@pytest.fixture(scope="module")
+def networks(engine, data):
+    return learn(data, epsilon=6, engine=engine, unit="networks")
+
+
 @pytest.fixture
-def saved(engine, data, tmp_path):
+def saved(classes, tmp_path):
     path = tmp_path / "set.credibn"
-    learn(data, epsilon=6, engine=engine).save(path)
+    classes.save(path)
     return path
 
 
 @pytest.fixture
-def saved_networks(engine, data, tmp_path):
+def saved_networks(networks, tmp_path):
     path = tmp_path / "networks.credibn"
-    learn(data, epsilon=6, engine=engine, unit="networks").save(path)
+    networks.save(path)
     return path
 
 

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import CredibleSet, EdgePenalty, _core, average_models, k_best_networks, learn
+from credibn import CredibleSet, EdgePenalty, _core, average_models, k_best_networks, learn, read_data
 from credibn.cli.app import app
 from credibn.credible import factored_averages, factored_structures
 from credibn.errors import FileFormatError, NotListedError, OptionError
@@ -28,14 +28,19 @@ def table():
 
 
 @pytest.fixture(scope="module")
+def data(table):
+    return read_data(table)
+
+
+@pytest.fixture(scope="module")
 def counted(table):
     return learn(table, engine="factored", bayes_factor=20)
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("wanted", [{"bayes_factor": 150}, {"epsilon": 0}, {"ratio": 1.001}])
-def test_numbers_are_those_of_a_list(table, constraints, wanted):
-    counted, listed = learn(table, engine="factored", **wanted, **constraints), learn(table, **wanted, **constraints)
+def test_numbers_are_those_of_a_list(data, constraints, wanted):
+    counted, listed = learn(data, engine="factored", **wanted, **constraints), learn(data, **wanted, **constraints)
     assert counted.complete
     assert counted.engine == "factored"
     assert counted.n_networks == listed.n_networks

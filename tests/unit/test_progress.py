@@ -111,6 +111,17 @@ def test_the_bar_shows_no_share_while_the_length_is_unknown(shown_at):
     assert "%" not in shown
 
 
+def test_the_time_is_that_of_the_whole_run_in_every_stage(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    bar = StageBar(STAGE_TITLES, seconds=-1.0)
+    bar("score", 1.0)
+    (task,) = bar._bar.tasks
+    task.start_time -= 3600
+    bar("relaxation", 0.0)
+    assert 3600 <= task.elapsed < 3700
+    bar.stop()
+
+
 def test_a_short_search_draws_nothing(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with stage_bars(STAGE_TITLES) as bar:

@@ -1,6 +1,7 @@
 """Numbers of things, and of bytes, in words; and text from outside that is safe to show."""
 
 import re
+import unicodedata
 
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters of terminals, text direction and line breaks, and lone surrogates."""
@@ -63,3 +64,10 @@ def plain_cell(text: str) -> str:
     """
     is_formula = len(text) > 1 and text[0] in _FORMULA and not _NUMBER.fullmatch(text)
     return f"'{text}" if is_formula else text
+
+
+def display_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)

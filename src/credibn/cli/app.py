@@ -104,6 +104,10 @@ class _Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return TyperCommand(cmd_name, help=_COMMANDS[cmd_name][1]) if cmd_name in _COMMANDS else None
 
@@ -120,6 +124,7 @@ app = typer.Typer(
     name="credibn",
     cls=_Group,
     no_args_is_help=True,
+    rich_markup_mode=None,  # Rich takes as long to import as all the rest of --help
     pretty_exceptions_enable=False,
     help="Every Bayesian network structure that your data cannot rule out.",
     epilog="Exit status: 0 done and complete; 1 unexpected internal error; 2 wrong usage or bad input; "

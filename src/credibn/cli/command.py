@@ -18,13 +18,25 @@ LIMIT_REACHED, INTERRUPTED = 3, 130
 
 def command_of(name: str, function: Callable[..., None]) -> TyperCommand:
     """Return the command that calls a function with what the shell gave."""
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command(name, cls=_Command)(function)
     return cast(TyperCommand, typer.main.get_command(alone))
 
 
 class _Command(TyperCommand):
     """A command, with the user's mistakes and Ctrl-C turned into a line and an exit status."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for own in self.get_params(ctx):
+            record = own.get_help_record(ctx)
+            if record is not None:
+                title = getattr(own, "rich_help_panel", None) or f"{own.param_type_name}s".capitalize()
+                panels.setdefault(title, []).append(record)
+        for title, records in panels.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         try:

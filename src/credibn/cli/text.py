@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from credibn._base.text import byte_text, duration_text, plural, printable
+from credibn._base.text import byte_text, display_width, duration_text, plural, printable
 from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
@@ -339,17 +340,31 @@ def _content(column: ColumnDescription) -> str:
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Return aligned columns, those at the positions `right` flush right, in which nothing controls a terminal."""
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
+    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
+    # A pipe has no width: cells are wrapped only where a person would see them cut.
+    if is_terminal(sys.stdout) and sum(widths) + 2 * (len(widths) - 1) > get_terminal_size().columns:
+        return _wrapped_table(lines, right)
+    return "\n".join("  ".join(_padded(line, widths, right)).rstrip() for line in lines)
+
+
+def _padded(line: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> Iterator[str]:
+    for at, (cell, width) in enumerate(zip(line, widths, strict=True)):
+        spaces = " " * (width - display_width(cell))
+        yield spaces + cell if at in right else cell + spaces
+
+
+def _wrapped_table(lines: Sequence[Sequence[str]], right: Sequence[int]) -> str:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # A pipe has no width: lines are wrapped only where a person would see them cut.
-    console = Console(width=None if is_terminal(sys.stdout) else 10_000, highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for at, title in enumerate(header):
-        table.add_column(printable(title), justify="right" if at in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="")
+    for at, title in enumerate(lines[0]):
+        table.add_column(Text(title), justify="right" if at in right else "left", overflow="fold")
+    for line in lines[1:]:
+        table.add_row(*map(Text, line))
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

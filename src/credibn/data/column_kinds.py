@@ -39,6 +39,8 @@ _CODED_SHARE = 0.8
 
 _COUNTED_AT_ONCE = 1_000_000
 """Values, all columns together, whose distinct ones are counted in one query: each needs memory."""
+_COLUMNS_AT_ONCE = 50
+"""Columns in one such query: DuckDB limits how deep a query is nested."""
 
 Form = Literal["fractions", "whole numbers", "text", "dates", "booleans", "categories", "nothing"]
 _FORM_OF_TYPE: Mapping[str, Form] = {
@@ -175,16 +177,18 @@ def _ends(
 def _counts(connection: Connection, values: Mapping[int, str]) -> dict[int, tuple[int, int]]:
     """Return how many different values and how many rows each column has; missing ones do not count."""
     (n_distinct_rows,) = connection.execute(f"SELECT count(*) FROM {TABLE}").fetchone() or (1,)
-    at_once = max(1, _COUNTED_AT_ONCE // n_distinct_rows)
-    found: list[int] = []
+    at_once = min(_COLUMNS_AT_ONCE, max(1, _COUNTED_AT_ONCE // n_distinct_rows))
+    n_distinct: dict[int, int] = {}
     for first in range(0, len(values), at_once):
-        some = list(values.items())[first : first + at_once]
-        counts = ", ".join(
-            f"count(DISTINCT {value}), CAST(sum(CASE WHEN c{i} IS NULL THEN 0 ELSE n END) AS BIGINT)"
-            for i, value in some
+        # Not by count(DISTINCT), which takes up to ten times as long for text in a small table.
+        query = " UNION ALL ".join(
+            f"SELECT {i}, count(*) FROM (SELECT DISTINCT {value} AS v FROM {TABLE}) WHERE v IS NOT NULL"
+            for i, value in list(values.items())[first : first + at_once]
         )
-        found += connection.execute(f"SELECT {counts} FROM {TABLE}").fetchone() or ()
-    return {i: (found[2 * at], found[2 * at + 1]) for at, i in enumerate(values)}
+        n_distinct |= dict(connection.execute(query).fetchall())
+    sums = ", ".join(f"CAST(sum(CASE WHEN c{i} IS NULL THEN 0 ELSE n END) AS BIGINT)" for i in values)
+    n_rows = (connection.execute(f"SELECT {sums} FROM {TABLE}").fetchone() or ()) if values else ()
+    return {i: (n_distinct[i], n) for i, n in zip(values, n_rows, strict=True)}
 
 
 def names_rows(

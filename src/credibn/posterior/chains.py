@@ -5,6 +5,8 @@ others (Goudie & Mukherjee 2016, "A Gibbs sampler for learning DAGs"). No step i
 may turn. Several chains take their steps together, with the same blocks and random numbers of their own.
 """
 
+from __future__ import annotations  # NumPy loads its generators when they are first named
+
 import math
 from itertools import product
 
