@@ -334,6 +334,8 @@ class Exploration:
         fewer of them (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their
         mean lies between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken;
         later, or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
+        In a large problem that takes longer than the linear program, so the point near the best network and the mean
+        take turns.
         """
         points = values[np.newaxis]
         row = self.collection.incumbent()
