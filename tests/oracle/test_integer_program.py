@@ -300,3 +300,18 @@ def test_a_network_and_a_bound_are_known_from_the_start():
     start.begin()
     optimum = min(oracle.network_cost(dag, costs) for dag in oracle.all_dags(4))
     assert -math.inf < start.lowest_cost <= optimum <= start.collection.best() + TOLERANCE < math.inf
+
+
+def test_the_solution_stays_when_idle_cuts_leave():
+    _, offsets, flat, _, problem = complete_problem(6, np.random.default_rng(0))
+    program = Relaxation(problem, offsets, flat)
+    for _ in range(20):
+        values = program.solve().values
+        if not program.add(problem.separate_cluster_cuts(values, 2, 30, 0.01)):
+            break
+    before = len(program.cuts)
+    program._idle = [relaxation.IDLE_SOLUTIONS] * before  # even those that are tight
+    program.drop_idle()
+    assert 0 < len(program.cuts) < before
+    np.testing.assert_array_equal(program.solve().values, values)
+    assert program._lp.getNIterations() == 0

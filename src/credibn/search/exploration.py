@@ -44,7 +44,7 @@ TOWARDS_SOLUTION = 0.2
 NEWEST = 0.5
 """How much the newest solution counts in the mean of the recent ones; each one before counts half as much."""
 MANY_CANDIDATES = 5_000
-"""With more, at the root, cuts are looked for at the mean itself too: linear programs take long, so fewer pay."""
+"""With more, at the root, where the bound stalls, cuts are looked for at one point in each round."""
 LARGEST_K = 3
 LEAST_VIOLATION = 0.01
 NEW_CUTS = 150
@@ -389,6 +389,8 @@ class Exploration:
         fewer of them (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their
         mean lies between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken;
         later, or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
+        In a large problem that takes longer than the linear program, so the point near the best network and the mean
+        take turns.
         """
         points = values[np.newaxis]
         row = self.collection.incumbent()
@@ -396,7 +398,12 @@ class Exploration:
             nearer = TOWARDS_SOLUTION * mean
             nearer[self.offsets[:-1] + row] += 1.0 - TOWARDS_SOLUTION
             is_large = not self.rank and len(self.costs) > MANY_CANDIDATES
-            points = np.stack([nearer, mean, values] if is_large else [nearer, values])
+            if not is_large:
+                points = np.stack([nearer, values])
+            elif is_stalling and mean is not values:
+                points = (nearer if self.statistics.n_rounds % 2 else mean)[np.newaxis]
+            else:
+                points = np.stack([nearer, mean, values])
         cuts: list[int] = []
         if not is_stalling:
             for point in points:

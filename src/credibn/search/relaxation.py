@@ -33,6 +33,8 @@ MOST_AT_ONCE = 3_200
 """Iterations: about two seconds, in a large program."""
 TRIAL_ITERATIONS = 50
 """Where a solution is only compared with others."""
+BASIC = 1
+"""How the solver says that a column or a slack is in the basis."""
 IDLE_SOLUTIONS = 3
 """A cut leaves when its dual value was 0 in this many solutions in succession."""
 
@@ -122,11 +124,16 @@ class Relaxation:
         return len(new)
 
     def drop_idle(self) -> None:
-        """Take out the cuts that have not mattered for some time."""
+        """Take out the cuts that have not mattered for some time, unless the solver's basis would be lost with them.
+
+        A cut can have a dual value of 0 and be tight. Without it, the basis is none, and the solver starts anew.
+        """
+        slack = self._lp.getBase()[1][self._n :]
+        leaves = [idle >= IDLE_SOLUTIONS and status == BASIC for idle, status in zip(self._idle, slack, strict=True)]
         end = len(self._cuts)
-        while end > 0:  # runs of idle cuts, from the last
+        while end > 0:  # runs of cuts that leave, from the last
             start = end
-            while start > 0 and self._idle[start - 1] >= IDLE_SOLUTIONS:
+            while start > 0 and leaves[start - 1]:
                 start -= 1
             if start < end:
                 self._lp.delRows(self._n + start, self._n + end - 1)
