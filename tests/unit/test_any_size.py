@@ -119,6 +119,22 @@ def test_stopped_before_all_is_found_the_answer_is_complete_for_a_part_of_epsilo
     assert np.array_equal(found.structures.scores, expected.structures.scores)
 
 
+def test_stopped_while_it_counts_what_is_too_long_for_a_list_the_reason_is_the_stop(table, monkeypatch):
+    take_turn = any_size._turn
+
+    def interrupted(call, *rest, **quota):
+        if call.search.engine == "factored":
+            call.run.reach("interrupted")
+        return take_turn(call, *rest, **quota)
+
+    monkeypatch.setattr(any_size, "_turn", interrupted)
+    monkeypatch.setattr(any_size, "MOST_LISTED", 5)
+    found = learn(table)
+    assert (found.complete, found.stopped_because) == (False, "interrupted")
+    assert found.is_optimum_proven
+    assert found.n_classes >= 5
+
+
 def test_what_takes_turns_for_its_parts_is_found_as_a_whole(table, monkeypatch):
     expected, turns, take_turn = learn(table), [], any_size._turn
 

@@ -28,10 +28,10 @@ MOST_LISTED = 1 << 22
 _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
 _FIRST_BOUND = "relaxation"
-_FIRST_TURN, _GROWTH = 1.0, 4.0
+_FIRST_TURN, _GROWTH = 2.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
-_MUCH = 0.1
-"""Of a stage that a turn should not end in."""
+_MUCH = 1 / _GROWTH
+"""Of a stage: where so much is done, the turn may last as long as the next one would."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
 _BOUNDING = 1 / 16
@@ -71,7 +71,8 @@ def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int)
                 return find(call, table, epsilon)
             listed = min(listed, counted, key=lambda answer: answer.bound)
         if call.run.reason is not None:
-            return parts.or_this(listed)
+            most_certain = parts.or_this(listed)
+            return replace(most_certain, found=replace(most_certain.found, stopped=True))
         seconds *= _GROWTH
 
 
@@ -114,16 +115,17 @@ def counting(call: Learning) -> Learning:
 
 
 def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, str | None]:
-    """Search for some seconds; return what was found, and in which stage these seconds ended it.
+    """Search for some seconds of this process, or of the clock where others do the work.
 
-    Where much of a stage is done by then, the turn lasts as long as the next one would.
+    Return what was found, and in which stage these seconds ended it.
     """
-    spent, last = 0.0, time.monotonic()
+    clock = time.process_time if call.run.executor is None else time.monotonic
+    spent, last = 0.0, clock()
     ended_in: str | None = None
 
     def is_in_time(stage: str, fraction: float) -> bool:
         nonlocal spent, last, ended_in
-        now = time.monotonic()
+        now = clock()
         spent += (_BOUNDING if stage == _FIRST_BOUND else 1.0) * (now - last)
         last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
