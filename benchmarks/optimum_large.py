@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.random_networks import random_network
+from benchmarks.random_networks import random_network, rows_of_factors
 from benchmarks.runs import cpu_timed, data_folder, in_own_process, peak_memory_mb
 from credibn import k_best_classes, read_data, read_network, score_parent_sets
 
@@ -23,7 +23,10 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Instance:
-    """A sample: from a network of this name, or from a random one with this many variables, as in random100."""
+    """A sample: from a network of this name, or from a random one with this many variables, as in random100.
+
+    Variables such as those of factors60 depend on hidden ones.
+    """
 
     source: str
     n_rows: int
@@ -48,15 +51,23 @@ INSTANCES = (
     Instance("random100", 200, "bdeu", 2, -17905.756806, -17905.756806),
     Instance("random150", 500, "bic", 2, -65923.409655, -65923.409655),
     Instance("random200", 200, "bic", 2, -36364.844401, -36364.844401),
+    Instance("factors60", 1000, "bic", 3, -1e9, 0.0),
+    Instance("factors95", 1000, "bic", 3, -1e9, 0.0),
 )
+
+
+def sample(task: Instance) -> Any:
+    at_random = re.fullmatch(r"(random|factors)(\d+)", task.source)
+    if at_random and at_random[1] == "factors":
+        return rows_of_factors(int(at_random[2]), task.n_rows, SEED)
+    path = data_folder() / "networks" / f"{task.source}.bif"
+    network = random_network(int(at_random[2]), SEED) if at_random else read_network(path)
+    return network.sample(task.n_rows, seed=SEED).astype(str)  # as a file has them: the states drawn
 
 
 def run_one(instance: dict[str, Any], seconds: float) -> dict[str, Any]:
     task = Instance(**instance)
-    at_random = re.fullmatch(r"random(\d+)", task.source)
-    path = data_folder() / "networks" / f"{task.source}.bif"
-    network = random_network(int(at_random[1]), SEED) if at_random else read_network(path)
-    data = read_data(network.sample(task.n_rows, seed=SEED).astype(str))  # as a file has them: the states drawn
+    data = read_data(sample(task))
     table, scoring = cpu_timed(
         lambda: score_parent_sets(data, score=task.score, max_parents=task.max_parents, bayes_factor=3, n_threads=1)
     )

@@ -1,6 +1,7 @@
 """Random networks and their rows, the same for the same seed: data of any size that need no file."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credibn import BayesianNetwork
 from credibn.models import LinearGaussian, TableModel
@@ -37,3 +38,10 @@ def random_gaussian_network(n_variables: int, seed: int = 0, most_parents: int =
         coefficients = signs * generator.uniform(0.5, 1.0, len(parents))
         models.append(LinearGaussian((), parents, np.array(0.0), coefficients, np.array(1.0)))
     return BayesianNetwork(tuple(f"V{node}" for node in range(n_variables)), (None,) * n_variables, tuple(models))
+
+
+def rows_of_factors(n_variables: int, n_rows: int, seed: int = 0, n_factors: int = 6) -> NDArray[np.int64]:
+    """Rows of binary variables that depend on a few hidden ones: all depend on all, so that many parent sets matter."""
+    generator = np.random.default_rng(seed)
+    hidden = generator.normal(size=(n_rows, n_factors)) @ generator.normal(size=(n_factors, n_variables))
+    return (hidden + generator.normal(size=(n_rows, n_variables)) > 0).astype(np.int64)
