@@ -31,7 +31,7 @@ _FIRST_BOUND = "relaxation"
 _FIRST_TURN, _GROWTH = 2.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
 _MUCH = 1 / _GROWTH
-"""Of a stage: where so much is done, the turn may last as long as the next one would."""
+"""Of a stage: where this share is done, the turn may last as long as the next one would."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
 _BOUNDING = 1 / 16
