@@ -51,8 +51,8 @@ INSTANCES = (
     Instance("random100", 200, "bdeu", 2, -17905.756806, -17905.756806),
     Instance("random150", 500, "bic", 2, -65923.409655, -65923.409655),
     Instance("random200", 200, "bic", 2, -36364.844401, -36364.844401),
-    Instance("factors60", 1000, "bic", 3, -1e9, 0.0),
-    Instance("factors95", 1000, "bic", 3, -1e9, 0.0),
+    Instance("factors60", 1000, "bic", 3, -30138.320569, -29671.534421),
+    Instance("factors95", 1000, "bic", 3, -45993.783953, -45141.898741),
 )
 
 
