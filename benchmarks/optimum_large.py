@@ -43,7 +43,7 @@ class Instance:
 
 
 INSTANCES = (
-    Instance("win95pts", 1000, "bic", 3, -10193.420565, -10181.573412),
+    Instance("win95pts", 1000, "bic", 3, -10193.115369, -10193.115369),
     Instance("hepar2", 1000, "bic", 3, -33322.669372, -33322.669372),
     Instance("hailfinder", 1000, "bic", 3, -53275.105103, -53275.105103),
     Instance("random60", 10000, "bic", 2, -487858.131509, -487858.131509),
