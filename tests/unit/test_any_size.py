@@ -208,6 +208,13 @@ def test_a_turn_resumes_where_the_last_one_ended(unit, rounds):
     assert np.array_equal(found_scores, expected.structures.scores)
 
 
+def test_a_check_within_another_leaves_that_in_force():
+    run = Run()
+    with run.checking(lambda stage, _: stage != "outer"), run.checking(lambda stage, _: stage != "inner"):
+        assert [run(stage, 0.0) for stage in ("outer", "inner", "neither")] == [False, False, True]
+    assert run("inner", 0.0)
+
+
 def test_where_classes_could_not_be_counted_the_networks_decide(table, slow_listing, monkeypatch):
     expected = learn(table, engine="dynamic_programming")
     monkeypatch.setattr(FactoredNetworks, "n_classes", lambda self, epsilon=None: None)

@@ -135,7 +135,12 @@ class Run:
     @contextmanager
     def checking(self, check: Callable[[str, float], bool]) -> Iterator[None]:
         """Stop also where `check`, called with each report of progress, returns False."""
-        before, self._check = self._check, check
+        before = self._check
+
+        def both(stage: str, fraction: float) -> bool:
+            return (before is None or before(stage, fraction)) and check(stage, fraction)
+
+        self._check = both
         try:
             yield
         finally:
