@@ -23,6 +23,7 @@ from credibn.learning import any_size, credible_share
 from credibn.options import SearchOptions
 from credibn.report.provenance import repeating_call
 from credibn.search import engines, exploration, make_problem, run_search
+from credibn.search.checkpoints import Checkpoints
 from credibn.search.exploration import Exploration
 
 
@@ -213,6 +214,24 @@ def test_a_check_within_another_leaves_that_in_force():
     with run.checking(lambda stage, _: stage != "outer"), run.checking(lambda stage, _: stage != "inner"):
         assert [run(stage, 0.0) for stage in ("outer", "inner", "neither")] == [False, False, True]
     assert run("inner", 0.0)
+
+
+def test_networks_that_are_too_many_to_remember_are_not_copied(monkeypatch):
+    class Many:
+        def generation(self):
+            return 0
+
+        def count(self):
+            return 1 << 40
+
+        def networks_from(self, first):
+            pytest.fail("they are copied")
+
+    run = Run()
+    problem = make_problem(sparse_scores(), epsilon=3.0, run=run)
+    with run.remembering():
+        Checkpoints(problem, Many()).save(dict, is_last=True)
+        assert run.memory.load("search", problem.key) is None
 
 
 def test_where_classes_could_not_be_counted_the_networks_decide(table, slow_listing, monkeypatch):

@@ -13,6 +13,7 @@ import numpy as np
 
 from credibn import _core
 from credibn._run import Arrays
+from credibn.search.collection import row_bytes
 from credibn.search.problem import SearchProblem
 
 _STAGE = "search"
@@ -90,12 +91,12 @@ class Checkpoints:
         if not is_last:
             self._generation = generation
         elif self._memory is not None and (n_rows is None or generation == self._generation):
-            choices, costs, sizes = self._collection.networks_from(0)
-            choices, costs, sizes = choices[:n_rows], costs[:n_rows], sizes[:n_rows]
-            if choices.nbytes + costs.nbytes + sizes.nbytes <= _MOST_REMEMBERED:
+            most_rows = _MOST_REMEMBERED // row_bytes(self._problem)
+            if self._collection.count() <= most_rows:
+                choices, costs, sizes = self._collection.networks_from(0)  # a copy
                 cut = self._collection.limit() if self._collection.is_truncated() else math.inf
-                rows: Arrays = {"choices": choices, "costs": costs, "sizes": sizes, "cut": np.array(cut)}
-                self._memory.save(_STAGE, self._problem.key, {**state(), **rows})
+                rows: Arrays = {"choices": choices[:n_rows], "costs": costs[:n_rows], "sizes": sizes[:n_rows]}
+                self._memory.save(_STAGE, self._problem.key, {**state(), **rows, "cut": np.array(cut)})
 
     def _load(self, name: str) -> Arrays | None:
         return None if self._store is None else self._store.load(_STAGE, self._problem.key, name)

@@ -40,8 +40,7 @@ def new_collection(problem: SearchProblem, taken: int = 0) -> _core.Collection:
 
 def ties_of(problem: SearchProblem) -> SearchProblem:
     """Return the problem of listing all that ties with the optimum, as far as that is little."""
-    row_bytes = 4 * problem.n_variables + 8 * _size_words(problem.n_variables)
-    few = 4 * _MOST_TIES * row_bytes
+    few = 4 * _MOST_TIES * row_bytes(problem)
     return replace(problem, epsilon=0.0, optimum_only=False, max_bytes=min(few, problem.max_bytes or few))
 
 
@@ -117,6 +116,11 @@ def _with_best_known(problem: SearchProblem, collection: _core.Collection, found
         sizes=np.concatenate([sizes, found.sizes]),
         best_cost=min(found.best_cost, cost),
     )
+
+
+def row_bytes(problem: SearchProblem) -> int:
+    """Return how many bytes a row takes: its choices, and the size of its class."""
+    return 4 * problem.n_variables + 8 * _size_words(problem.n_variables)
 
 
 def _size_words(n_variables: int) -> int:
