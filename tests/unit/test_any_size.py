@@ -209,6 +209,30 @@ def test_a_turn_resumes_where_the_last_one_ended(unit, rounds):
     assert np.array_equal(found_scores, expected.structures.scores)
 
 
+@pytest.mark.parametrize("n_reports", [5, 15])
+def test_the_bound_of_the_whole_does_not_depend_on_when_an_earlier_turn_was_stopped(n_reports, monkeypatch):
+    monkeypatch.setattr(exploration, "MANY_CANDIDATES", 0)
+    random = np.random.default_rng(2)
+    hidden = random.normal(size=(100, 4)) @ random.normal(size=(4, 16))
+    data = (hidden + random.normal(size=hidden.shape) > 0).astype(int)  # whose bound takes many rounds
+    scores = score_parent_sets(data, epsilon=3.0, max_parents=3)
+    engine = engines.ENGINES["integer_program"]
+
+    def root_after(*limits):
+        run = Run()
+        problem = make_problem(scores, epsilon=3.0, run=run)
+        with run.remembering():
+            for limit in limits:
+                left = iter(range(limit))
+                with run.checking(lambda stage, _: stage in FINISHING or next(left, None) is not None):  # noqa: B023
+                    run_search(problem, scores, engine)
+            return run.memory.load("root", problem.root_key)
+
+    assert root_after(n_reports) is None  # it is stopped before its root is done
+    expected, found = root_after(100_000), root_after(n_reports, 100_000)
+    assert all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected)
+
+
 def test_a_check_within_another_leaves_that_in_force():
     run = Run()
     with run.checking(lambda stage, _: stage != "outer"), run.checking(lambda stage, _: stage != "inner"):

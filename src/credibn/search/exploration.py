@@ -185,10 +185,12 @@ class Exploration:
         """Go through all branches; return a bound on what was left out, infinite if nothing was."""
         while branches:
             self.raise_bound(min(branch.lower for branch in branches))
-            checkpoints.save(lambda: self.state(branches))
+            if not self.is_stopped:
+                checkpoints.save(lambda: self.state(branches))
             n_rows = self.collection.count()
             if not self.report("branches", self.share_done) or not self.treat_next(branches):
-                checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
+                if self.rank:  # elsewhere the bound of the root would depend on when it was stopped
+                    checkpoints.save(lambda: self.state(branches), n_rows, is_last=True)
                 break
         left = min((branch.lower for branch in branches), default=math.inf)
         if branches and self.asked_for.optimum_only:  # bounds beyond the limit are none: what ties was not looked for
