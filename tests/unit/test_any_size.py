@@ -240,6 +240,68 @@ def test_a_check_within_another_leaves_that_in_force():
     assert run("inner", 0.0)
 
 
+def test_a_turn_that_finds_no_network_has_no_answer_and_the_next_one_is_longer(table, monkeypatch):
+    expected, take_turn, find, seconds_of = learn(table), any_size._turn, any_size.find, []
+
+    def turn(call, scores, epsilon, seconds, **quota):
+        seconds_of.append(seconds)
+        return take_turn(call, scores, epsilon, -1.0 if len(seconds_of) == 1 else math.inf, **quota)
+
+    def none_at_first(call, *rest, **quota):
+        if len(seconds_of) == 1:
+            call.run("enumeration", 0.0)
+            raise TooLargeError("no network is known")
+        return find(call, *rest, **quota)
+
+    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "find", none_at_first)
+    found = learn(table)
+    assert seconds_of == [any_size._FIRST_TURN, any_size._FIRST_TURN * any_size._GROWTH]
+    assert np.array_equal(found.structures.scores, expected.structures.scores)
+
+
+def test_what_does_not_fit_into_memory_is_answered_by_the_part_in_which_more_is_certain(table, monkeypatch):
+    take_turn, find, epsilon = any_size._turn, any_size.find, math.log(20)
+
+    def turn(call, scores, asked_for, seconds, **quota):
+        answer, _ = take_turn(call, scores, asked_for, math.inf, **quota)
+        if asked_for < epsilon:
+            return answer, None
+        stopped = replace(answer.found, stopped=True, unexplored_bound=answer.found.best_cost)
+        return replace(answer, found=stopped), None if call.search.engine == "factored" else "enumeration"
+
+    def short_of_memory(call, *rest, **quota):
+        answer = find(call, *rest, **quota)
+        if quota:
+            return answer
+        return replace(answer, found=replace(answer.found, stopped=True, unexplored_bound=answer.found.best_cost))
+
+    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "find", short_of_memory)
+    monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
+    found = learn(table, epsilon=epsilon)
+    assert found.stopped_because == "memory_limit"
+    assert found.unexplored_bound == pytest.approx(found.optimal_score - 0.75 * epsilon)
+
+
+def test_stopped_within_a_part_the_answer_is_what_is_certain_there(table, monkeypatch):
+    take_turn, epsilon = any_size._turn, math.log(20)
+
+    def interrupted_in_a_part(call, scores, asked_for, seconds, **quota):
+        answer, ended_in = take_turn(call, scores, asked_for, math.inf if asked_for < epsilon else -1.0, **quota)
+        if asked_for == epsilon / 4:
+            call.run.reach("interrupted")
+            bound = answer.found.best_cost + epsilon / 8
+            answer = replace(answer, found=replace(answer.found, stopped=True, unexplored_bound=bound))
+        return answer, ended_in
+
+    monkeypatch.setattr(any_size, "_turn", interrupted_in_a_part)
+    monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
+    found = learn(table, epsilon=epsilon)
+    assert (found.complete, found.stopped_because) == (False, "interrupted")
+    assert found.unexplored_bound == pytest.approx(found.optimal_score - epsilon / 8)
+
+
 def test_networks_that_are_too_many_to_remember_are_not_copied(monkeypatch):
     class Many:
         def generation(self):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from credibn._run.store import Memory
 from credibn._run.tally import FINISHING
 from credibn.credible.factored_structures import FactoredStructures
+from credibn.errors import TooLargeError
 from credibn.learning.runs import Answer, find
 from credibn.learning.start import Learning
 from credibn.scores import ScoreTable
@@ -58,18 +59,25 @@ def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int)
     seconds = _FIRST_TURN
     while True:
         listed, ended_in = _turn(call, table, epsilon, seconds, **quota)
+        if listed is None:  # nobody knows a network yet
+            seconds *= _GROWTH
+            continue
         is_too_long = listed.found.is_cut
         if ended_in is None and not is_too_long:
             return parts.or_this(listed)
+        if ended_in == _FIRST_BOUND:
+            parts.keep(listed)  # the next turn begins with this bound anew
         if ended_in == _FIRST_BOUND or (listed.found.stopped and (is_too_long or seconds >= _LONG_TURN)):
             parts.find_more(_GROWTH * seconds)
         if ended_in != _FIRST_BOUND and call.run.reason is None:
             counted, ended_in = _turn(counting(call), table, epsilon, math.inf if is_too_long else seconds)
-            if not counted.found.stopped:  # what was cut is too long for a list, or for the memory
+            if counted is not None and not counted.found.stopped:
+                # What was cut is too long for a list, or for the memory.
                 return counted if is_too_long else _listed(call, counted, epsilon, **quota) or counted
             if call.run.reason is None and ended_in is None:  # it does not fit into memory
-                return find(call, table, epsilon)
-            listed = min(listed, counted, key=lambda answer: answer.bound)
+                return parts.or_this(find(call, table, epsilon))
+            if counted is not None and counted.bound < listed.bound:
+                listed = counted
         if call.run.reason is not None:
             most_certain = parts.or_this(listed)
             return replace(most_certain, found=replace(most_certain.found, stopped=True))
@@ -86,23 +94,34 @@ class _Parts:
     quota: dict[str, int]
     answer: Answer | None = None
     memory: Memory = field(default_factory=Memory)
+    pruned: ScoreTable | None = None  # for the first part that is left
 
     def __post_init__(self) -> None:
         self.left = sorted({share * self.epsilon for share in _PARTS})
 
     def find_more(self, seconds: float) -> None:
         """Find what larger parts have, for some seconds each, until one is not finished."""
-        while self.left and self.call.run.reason is None:
+        run = self.call.run
+        while self.left and run.reason is None:
             part = self.left[0]
+            if self.pruned is None:
+                self.pruned = prune_for(self.table, part)
             quota = {"max_networks": 1} if part == 0.0 else self.quota
-            with self.call.run.remembering(self.memory):
-                answer, _ = _turn(self.call, prune_for(self.table, part), part, seconds, **quota)
-            found = answer.found
-            if found.stopped:
+            with run.remembering(self.memory):
+                answer, _ = _turn(self.call, self.pruned, part, seconds, **quota)
+            if answer is None:
                 return
-            found = replace(found, stopped=True, unexplored_bound=min(found.unexplored_bound, found.best_cost + part))
-            self.answer = replace(answer, found=found)
+            found = answer.found
+            if found.stopped and run.reason is None:
+                return
+            certain = min(found.unexplored_bound, found.best_cost + part)
+            self.keep(replace(answer, found=replace(found, stopped=True, unexplored_bound=certain)))
             self.left = [] if part > 0.0 and found.is_cut else self.left[1:]
+            self.pruned = None
+
+    def keep(self, answer: Answer) -> None:
+        """Keep an answer, unless more is certain in the one for a part."""
+        self.answer = self.or_this(answer)
 
     def or_this(self, answer: Answer) -> Answer:
         """Return the answer for a part where more is certain in it, or else this one."""
@@ -114,10 +133,12 @@ def counting(call: Learning) -> Learning:
     return replace(call, search=replace(call.search, engine=FACTORED))
 
 
-def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int) -> tuple[Answer, str | None]:
+def _turn(
+    call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int
+) -> tuple[Answer | None, str | None]:
     """Search for some seconds of this process, or of the clock where others do the work.
 
-    Return what was found, and in which stage these seconds ended it.
+    Return what was found, None where not one network was, and in which stage these seconds ended it.
     """
     clock = time.process_time if call.run.executor is None else time.monotonic
     spent, last = 0.0, clock()
@@ -134,8 +155,13 @@ def _turn(call: Learning, table: ScoreTable, epsilon: float, seconds: float, **q
             ended_in = stage
         return ended_in is None
 
-    with call.run.checking(is_in_time):
-        answer = find(call, table, epsilon, **quota)
+    try:
+        with call.run.checking(is_in_time):
+            answer = find(call, table, epsilon, **quota)
+    except TooLargeError:
+        if ended_in is None:
+            raise
+        return None, ended_in
     return answer, ended_in if answer.found.stopped and call.run.reason is None else None
 
 
@@ -153,4 +179,4 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
     left = call.run.seconds_left()
     seconds = _LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2)
     answer, _ = _turn(call, counted.table, epsilon, seconds / _GROWTH, **quota)
-    return None if answer.found.stopped or answer.found.is_cut else answer
+    return None if answer is None or answer.found.stopped or answer.found.is_cut else answer
