@@ -105,7 +105,7 @@ class _Parts:
         while self.left and run.reason is None:
             part = self.left[0]
             if self.pruned is None:
-                self.pruned = prune_for(self.table, part)
+                self.pruned = prune_for(self.table, part, lambda: run(_FIRST_BOUND, 0.0))
             quota = {"max_networks": 1} if part == 0.0 else self.quota
             with run.remembering(self.memory):
                 answer, _ = _turn(self.call, self.pruned, part, seconds, **quota)

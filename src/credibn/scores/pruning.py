@@ -1,5 +1,6 @@
 """Rule 1 for a table that is scored already: the candidates that networks within a smaller epsilon can have."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,42 +10,51 @@ from credibn.scores.table import ScoreTable
 
 _MOST_PAIRS = 1 << 31
 """Of candidates of one node that are compared: some seconds."""
-_BLOCK = 512
+_BLOCK = 128
 
 
-def prune_for(table: ScoreTable, epsilon: float) -> ScoreTable:
+def prune_for(table: ScoreTable, epsilon: float, should_continue: Callable[[], bool] = lambda: True) -> ScoreTable:
     """Return the table without the parent sets that a subset betters by more than epsilon.
 
-    A table that does not say for which epsilon it was scored stays as it is, and so does a very large one.
+    The table stays as it is where it is very large, where `should_continue` returns False, and where it does not say
+    for which epsilon it was scored or whether equivalent networks score the same: that is judged by all its sets.
     """
+    known = table.epsilon, table.tolerance, table.provenance.get("score_equivalent")
     counts = table.counts.astype(object)
-    if table.epsilon is None or table.tolerance is None or epsilon >= table.epsilon or sum(counts**2) > _MOST_PAIRS:
+    if None in known or epsilon >= (table.epsilon or 0.0) or sum(counts**2) > _MOST_PAIRS:
         return table
-    gap = epsilon + 2 * table.tolerance
-    kept = np.concatenate(
-        [
-            first + _not_dominated(table.scores[first:last], table.masks[first:last], gap)
-            for first, last in zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
-        ]
-    )
+    gap = epsilon + 2 * (table.tolerance or 0.0)
+    kept = list[NDArray[np.int64]]()
+    for first, last in zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True):
+        of_node = _not_dominated(table.scores[first:last], table.masks[first:last], gap, should_continue)
+        if of_node is None:
+            return table
+        kept.append(first + of_node)
+    rows = np.concatenate(kept)
     return replace(
         table,
-        offsets=np.searchsorted(kept, table.offsets),
-        scores=table.scores[kept],
-        masks=table.masks[kept],
+        offsets=np.searchsorted(rows, table.offsets),
+        scores=table.scores[rows],
+        masks=table.masks[rows],
         provenance={**table.provenance, "epsilon": epsilon},
     )
 
 
-def _not_dominated(scores: NDArray[np.float64], masks: NDArray[np.uint64], gap: float) -> NDArray[np.int64]:
-    """Return the rows, the best first, that no subset betters by more than the gap."""
+def _not_dominated(
+    scores: NDArray[np.float64], masks: NDArray[np.uint64], gap: float, should_continue: Callable[[], bool]
+) -> NDArray[np.int64] | None:
+    """Return the rows, the best first, that no subset betters by more than the gap; None if told to stop.
+
+    What a dominated set dominates, its own subset dominates too: so sets are compared with those that are kept.
+    """
     is_kept = np.ones(len(scores), dtype=bool)
     for first in range(0, len(scores), _BLOCK):
+        if not should_continue():
+            return None
         block = slice(first, first + _BLOCK)
-        better = scores[:, np.newaxis] - scores[block] > gap
-        n_better = int(better[:, -1].sum())  # the others are worse than all of the block
-        is_subset = better[:n_better]
+        better = np.flatnonzero(is_kept[: block.stop] & (scores[: block.stop] - scores[block][-1] > gap))
+        is_dominating = scores[better, np.newaxis] - scores[block] > gap
         for word in masks.T:
-            is_subset &= word[:n_better, np.newaxis] & ~word[block] == 0
-        is_kept[block] = ~is_subset.any(axis=0)
+            is_dominating &= word[better, np.newaxis] & ~word[block] == 0
+        is_kept[block] = ~is_dominating.any(axis=0)
     return np.flatnonzero(is_kept)
