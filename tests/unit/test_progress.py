@@ -119,6 +119,10 @@ def test_the_time_is_that_of_the_whole_run_in_every_stage(monkeypatch, capsys):
     task.start_time -= 3600
     bar("relaxation", 0.0)
     assert 3600 <= task.elapsed < 3700
+    bar("relaxation", 1.0)
+    task.start_time -= 3600
+    bar("relaxation", 1.0)
+    assert task.finished_time >= 7200
     bar.stop()
 
 

@@ -106,6 +106,7 @@ class StageBar:
             began = task.start_time
             self._bar.reset(task.id, description=title)
             task.start_time = began  # the time shown is that of the whole run: short stages take turns
+        task.finished_time = None  # nor does it end with a stage that is still at work
         task.total = 1.0 if fraction > 0.0 else None  # where the length is not known, the bar moves without a share
         self._bar.update(task.id, completed=fraction, found=self._found)
         self._found = ""
