@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -441,3 +442,29 @@ def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
     _, ended_in = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
     assert continued == [False, False, True, True]
     assert ended_in == "search"
+
+
+def test_the_list_of_what_is_counted_takes_half_of_the_time_left_whoever_else_works(table, monkeypatch):
+    counted, find, reasons = learn(table, engine="factored"), any_size.find, []
+
+    def busy(call, *rest, **quota):
+        while call.search.engine == "auto" and call.run("enumeration", 0.0):
+            time.sleep(0.01)
+        reasons.append(call.run.reason)
+        return find(call, *rest, **quota)
+
+    monkeypatch.setattr(any_size, "find", busy)
+    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
+    monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 0)
+    take_turn = any_size._turn
+
+    def turn(call, scores, epsilon, seconds, **quota):
+        is_counting = call.search.engine == "factored"
+        if seconds > 0:  # the list, while this process gets no share of the processors
+            monkeypatch.setattr(time, "process_time", lambda: 0.0)
+        return take_turn(call, scores, epsilon, math.inf if is_counting else seconds, **quota)
+
+    monkeypatch.setattr(any_size, "_turn", turn)
+    found = learn(table, time_limit=2.0, posterior_share=False)
+    assert reasons == [None, None, None]
+    assert (found.complete, found.n_networks) == (True, counted.n_networks)

@@ -177,6 +177,11 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
             listed = rows.listed(counted.table, counted.unit == "classes", call.run)
         return None if listed is None else replace(counted, rows=listed)
     left = call.run.seconds_left()
-    seconds = _LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2)
-    answer, _ = _turn(call, counted.table, epsilon, seconds / _GROWTH, **quota)
+    end = time.monotonic() + (_LONGEST_TURN if left is None else min(_LONGEST_TURN, left / 2))
+
+    def is_in_time(stage: str, fraction: float) -> bool:
+        return stage in FINISHING or fraction >= 1.0 or time.monotonic() < end
+
+    with call.run.checking(is_in_time):
+        answer, _ = _turn(call, counted.table, epsilon, math.inf, **quota)
     return None if answer is None or answer.found.stopped or answer.found.is_cut else answer
