@@ -353,7 +353,7 @@ class Run:
 
     @contextmanager
     def remembering(self, memory: Memory | None = None) -> Iterator[None]:
-        """Let each search inside leave to the next what that need not find out again, in this memory if given."""
+        """Let each search inside pass on to the next what it has computed, in this memory if given."""
         before = self.memory
         self.memory = memory or before or Memory()
         try:

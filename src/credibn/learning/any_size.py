@@ -36,7 +36,7 @@ _MUCH = 1 / _GROWTH
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
 _BOUNDING = 1 / 16
-"""How much of its seconds the first bound counts in a turn: to list and to count, it is the same."""
+"""The share of its seconds that the first bound counts in a turn: listing and counting use the same bound."""
 _LONG_TURN = 16.0
 """Seconds: when turns are as long, or the first bound takes too long for a turn, parts of epsilon come first."""
 _PARTS = (0.0, 0.25, 0.5, 0.75)

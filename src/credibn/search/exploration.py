@@ -116,7 +116,7 @@ class Statistics:
     is_by_subsets: bool = False
 
     def of_root(self) -> Floats:
-        """Return what is known about the root, which a search that resumes repeats: the rest is what it does itself."""
+        """Return what is known about the root, for a search that resumes and does not compute it again."""
         gaps = [math.nan if gap is None else gap for gap in (self.gap_before, self.gap_after)]
         return np.array([*gaps, self.n_rows, self.n_candidates, self.n_rounds])
 
