@@ -3,6 +3,8 @@
 That is Ctrl-C, and a limit on address space (``ulimit -v``) in which the libraries cannot be loaded.
 """
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -21,12 +23,16 @@ _began: float | None = None
 _WRONG_USAGE = 2
 _LEAST_MEBIBYTES = 448
 """Of address space: with less, libraries cannot be loaded or nothing can be read, and some end the process."""
+_BLAS_TIMEOUT = "20"
+"""Each thread of NumPy's OpenBLAS waits busily for 2 to this power cycles before it sleeps; by default 2**26, 25 ms."""
 
 
 def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with status 130, and save what was found where possible."""
     global _began
     _began = time.monotonic()
+    atexit.register(gc.disable)  # Python would look for garbage once more, among all that was imported
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _BLAS_TIMEOUT)
     guard_streams()
     handled = [
         number

@@ -40,19 +40,25 @@ def test_help_loads_no_library_and_no_command():
     modules = modules_of_command("--help")
     assert {"credibn", "credibn.cli.app", "typer"} <= modules
     assert (LIBRARIES | {"pydantic", "rich"}).isdisjoint(modules)
-    assert {name for name in modules if name.startswith("credibn.")} == {"credibn.cli", "credibn.cli.app"}
+    assert {name for name in modules if name.startswith("credibn.")} == {
+        "credibn.cli",
+        "credibn.cli.app",
+        "credibn.cli.values",
+    }
 
 
 def test_learning_from_a_small_file_loads_what_it_needs(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "0,0\n1,1\n" * 20)
-    modules = modules_of_command("learn", str(path), "--threads", "1")
-    assert {"credibn.cli.learn", "duckdb", "numpy", "pyarrow"} <= modules
-    spared = LIBRARIES - {"duckdb", "numpy", "pyarrow"}
+    options = ["--threads", "1", "--bayes-factor", "20", "--score", "bic", "--only", "a", "--only", "b"]
+    modules = modules_of_command("learn", str(path), *options)
+    assert {"credibn.cli.learn", "duckdb", "numpy"} <= modules
+    spared = LIBRARIES - {"duckdb", "numpy"}
     assert spared.isdisjoint(modules)
-    assert {"filelock", "numpy.random", "rich", "sklearn"}.isdisjoint(modules)
-    assert {"pyarrow.compute", "pyarrow.parquet"}.isdisjoint(modules)
+    assert {"filelock", "numpy.ma", "numpy.random", "pydantic", "rich", "sklearn"}.isdisjoint(modules)
     assert {"credibn.report", "credibn.models", "credibn.cli.models", "credibn.cli.results"}.isdisjoint(modules)
+    assert {"credibn.data.frames", "credibn.data.summary", "credibn.scores.text_files"}.isdisjoint(modules)
+    assert {"credibn.factored", "credibn.search.distribution", "credibn.search.exploration"}.isdisjoint(modules)
 
 
 def test_a_stage_is_found_without_an_import_of_its_own():

@@ -19,6 +19,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from credibn.cli.values import read_plain_values
+
 _COMMANDS = {
     "learn": ("learn:learn", "Find every network within a Bayes factor of the best, by Markov equivalence class."),
     "kbest": ("learn:kbest", "Find the k best networks, or the k best Markov equivalence classes."),
@@ -100,6 +102,10 @@ class _Group(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": None})
         self.commands = cast(Any, _Commands())
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        read_plain_values(self, ctx)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)

@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 from credibn._run.memory import explaining_shortage
 from credibn.cli.text import flags_of, print_error, warnings_as_lines
+from credibn.cli.values import read_plain_values
 from credibn.errors import CredibnError, TimeLimitError, WriteError
 from credibn.options import our_word
 from credibn_command.streams import NOT_WRITTEN, need_output
@@ -39,6 +40,7 @@ class _Command(TyperCommand):
                     formatter.write_dl(records)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        read_plain_values(self, ctx)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:

@@ -19,14 +19,15 @@ from credibn._base.text import byte_text, display_width, duration_text, plural, 
 from credibn._run.progress import is_terminal
 from credibn.credible import CredibleSet
 from credibn.data import Dataset
-from credibn.data.describing import ColumnDescription, TableDescription
 from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.graphs import CPDAG
 from credibn.scores import ScoreTable, ScoringEstimate
 from credibn.scores.scoring import LONG
 
-if TYPE_CHECKING:  # pandas takes a while to import: only those who have a frame wait for it
+if TYPE_CHECKING:  # these take a while to import: only those who have a frame or a description wait for it
     from pandas import DataFrame
+
+    from credibn.data.describing import ColumnDescription, TableDescription
 
 Words = Callable[[Option], str]
 """How a message writes an option."""
@@ -296,7 +297,7 @@ def _time_text(scoring: Mapping[str, Any]) -> str:
     return f"{takes}; try --max-parents {most}, about {duration_text(scoring['feasible_seconds'])}"
 
 
-def print_description(table: TableDescription, words: Words) -> None:
+def print_description(table: "TableDescription", words: Words) -> None:
     """Print what a table holds, a line for each column, and what to know of it."""
     typer.echo(f"{table.n_rows:,} rows, {table.n_distinct:,} distinct; {len(table.columns):,} columns")
     rows = [
@@ -329,7 +330,7 @@ def print_costs(costs: Mapping[str, Any]) -> None:
     )
 
 
-def _content(column: ColumnDescription) -> str:
+def _content(column: "ColumnDescription") -> str:
     """Return the states or the range, as text."""
     if column.minimum is not None:
         return f"{column.minimum:.6g} to {column.maximum:.6g}, mean {column.mean:.6g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from credibn import _core
 from credibn._run import Run
 from credibn.credible.structures import Structures, group, masks_of
 from credibn.errors import NotListedError, Option
-from credibn.factored import FactoredNetworks
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
 from credibn.search import exact_scores
+
+if TYPE_CHECKING:  # who makes these has imported it
+    from credibn.factored import FactoredNetworks
 
 _BATCH = 1 << 12
 FEW = 10_000

@@ -127,7 +127,9 @@ class Structures:
 
     def candidates_in(self, table: ScoreTable) -> NDArray[np.int64]:
         """Return the positions of the parent sets in the table that the structures listed have, in order."""
-        return np.unique(table.offsets[:-1] + self.choices.astype(np.int64))
+        is_used = np.zeros(table.n_candidates, dtype=bool)
+        is_used[table.offsets[:-1] + self.choices.astype(np.int64)] = True
+        return np.flatnonzero(is_used)
 
     def within(self, epsilon: float, tolerance: float) -> "Structures":
         """Return the structures within epsilon of the best; scores that differ by the tolerance tie."""

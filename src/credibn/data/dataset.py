@@ -11,7 +11,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,10 @@ from credibn._base.text import plural, printable
 from credibn.data.interventions import Interventions
 from credibn.data.reading_record import Reading
 from credibn.data.suggesting import suggestion
-from credibn.data.summary import DataSummary, summarise_column
 from credibn.errors import DataError, Option, OptionError
+
+if TYPE_CHECKING:
+    from credibn.data.summary import DataSummary
 
 
 def code_type(n_states: int) -> type[np.unsignedinteger[Any]]:
@@ -207,6 +209,8 @@ class Dataset:
         >>> summary.columns[0].states, summary.columns[0].counts
         ((0, 1), (2, 1))
         """
+        from credibn.data.summary import DataSummary, summarise_column  # few ask for it
+
         columns = tuple(
             summarise_column(name, column, labels, self.cuts.get(name), self.weights)
             for name, column, labels in zip(self.names, self.columns, self.states, strict=True)

@@ -222,5 +222,5 @@ def _bin_edges(names: Sequence[str], columns: Sequence[CodedColumn]) -> dict[str
 
 def _fetch_arrays(connection: Connection, query: str) -> dict[str, NDArray[Any]]:
     arrays = connection.execute(query).fetchnumpy()
-    assert not any(np.ma.is_masked(array) for array in arrays.values()), "NULL where each row has a value"
+    assert all(type(array) is np.ndarray for array in arrays.values()), "NULL where each row has a value"
     return {name: np.asarray(array) for name, array in arrays.items()}

@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow as pa
-
 from credibn.data.number_forms import given_form
 from credibn.data.suggesting import suggestion
 from credibn.data.text_files import (
@@ -131,12 +129,13 @@ def _file_list(files: list[str]) -> str:
 
 def _scan_parquet(files: list[str]) -> FileScan:
     import pyarrow.parquet as pq
+    from pyarrow import ArrowException
 
     headers = []
     for file in files:
         try:
             headers.append(tuple(pq.read_schema(file).names))
-        except (pa.ArrowException, OSError) as error:
+        except (ArrowException, OSError) as error:
             raise FileFormatError(f"{file!r} is not a readable Parquet file: {str(error).splitlines()[0]}") from error
     _check_same_columns(files, headers)
     aliases = ", ".join(f"c{i}" for i in range(len(headers[0])))
@@ -248,7 +247,7 @@ def _read_header(file: str, given: ReadOptions) -> tuple[tuple[str, ...], _Diale
                 csv.reader(itertools.chain([first] if first else [], rows), delimiter=delimiter, strict=True), []
             )
             "".join(header).encode()
-    except (OSError, pa.ArrowException, UnicodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise FileFormatError(
             f"{file!r}, line 1: the header cannot be read ({error}); save the table as UTF-8 text with a header line"
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,11 @@ def arrow_columns(data: object) -> list[ArrowColumn] | None:
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
     return None
+
+
+def arrow_table(columns: Sequence[ArrowColumn]) -> pa.Table:
+    """Return the columns as a table with the names ``c0, c1, ...``."""
+    return pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
 
 
 def pandas_frame(data: object) -> DataFrame | None:

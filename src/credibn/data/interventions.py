@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.copying import rebuilt_from_fields
-from credibn.data.frames import pandas_frame
 from credibn.data.suggesting import suggestion
 from credibn.errors import DataError, Option, OptionError
 
@@ -106,6 +105,8 @@ def with_target_column(data: object, interventions: Any) -> tuple[object, str]:
     `interventions` is a boolean table with a row for each row of the data, or a mapping from the label of a row, in
     the index of a pandas DataFrame, to what was set there.
     """
+    from credibn.data.frames import pandas_frame  # pandas and pyarrow take a while to import
+
     frame = pandas_frame(data)
     if frame is None:
         raise OptionError(

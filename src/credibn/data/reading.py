@@ -218,7 +218,7 @@ def _read(
             form = given_form(given.decimal, given.thousands)
             texts = {i: names[i] for i in variables if contents[i].form == "text"}
             rewritten = rewrite_numbers(connection, TABLE, texts, form)
-            contents |= look_at_columns(connection, source, list(rewritten))
+            contents |= look_at_columns(connection, source, list(rewritten)) if rewritten else {}
             units = {i: how.unit for i, how in rewritten.items() if how.unit}
             contents |= find_strays(connection, contents)
             options = replace(options, marks_found=(*marks, *strays_in(contents)))

@@ -17,12 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from credibn._run.memory import limit_and_fix, need_room_for_libraries, room_for_threads, usable_bytes
 from credibn.data.files import repair_of_text, scan_files, shorten
-from credibn.data.frames import arrow_columns
-from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, is_ibis_table, table_names
 from credibn.errors import DataError, FileFormatError, Option, Phrase, TimeLimitError, TooLargeError
 from credibn.options import NO_OPTIONS, ReadOptions
 
@@ -180,6 +177,9 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
         return Source(relation, names, declared, scan.is_text, where=where, notes=scan.notes, is_first_unnamed=unnamed)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return _from_relation(data)
+    from credibn.data.frames import arrow_columns, arrow_table  # pyarrow takes a while: no file waits for it
+    from credibn.data.ibis_tables import is_ibis_table
+
     if is_ibis_table(data):
         return _from_ibis(data, connection)
     columns = arrow_columns(data)
@@ -192,9 +192,8 @@ def open_source(data: object, connection: duckdb.DuckDBPyConnection, given: Read
     given_names = [column.name for column in columns]
     names = _named(given_names)
     _check_names(names)
-    table = pa.table({f"c{i}": column.values for i, column in enumerate(columns)})
     with reading(is_text_file=False):
-        relation = connection.from_arrow(table)
+        relation = connection.from_arrow(arrow_table(columns))
     states = tuple(column.states for column in columns)
     return Source(relation, names, states, is_first_unnamed=_is_first_unnamed(given_names))
 
@@ -217,6 +216,8 @@ def _from_relation(relation: duckdb.DuckDBPyRelation) -> Source:
 
 
 def _from_ibis(table: Any, connection: duckdb.DuckDBPyConnection) -> Source:
+    from credibn.data.ibis_tables import COUNT, DistinctRows, duckdb_relation, table_names
+
     names = table_names(table)
     _check_names(names)
     relation = duckdb_relation(table)

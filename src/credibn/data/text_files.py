@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from credibn.errors import FileFormatError, Option, Phrase
 
 _SURVEYED = 1 << 28
@@ -51,7 +49,11 @@ class TextFile:
 
 def open_bytes(path: str, compression: str) -> Any:
     """Open the unpacked bytes of a file."""
-    return pa.input_stream(path, compression=None if compression == "none" else compression)
+    if compression == "none":
+        return open(path, "rb")
+    import pyarrow as pa  # takes a while to import: only those who have a compressed file wait for it
+
+    return pa.input_stream(path, compression=compression)
 
 
 def look_at(path: str, compression: str, encoding: str | None, comment: str | None) -> TextFile:
@@ -100,7 +102,7 @@ def _survey(path: str, compression: str) -> tuple[bool, bool]:
                 last = chunk[-1:]
     except UnicodeDecodeError:
         return False, False
-    except (OSError, pa.ArrowException):
+    except (OSError, ValueError):
         pass  # a damaged file: DuckDB says where
     return True, not (n_cr == 0 or n_lf == 0 or n_cr == n_lf == n_both)
 

@@ -15,7 +15,6 @@ from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies, families_in
 from credibn.credible.structures import Structures, best_classes, best_networks, group
 from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
-from credibn.factored import count_credible
 from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.estimated_share import estimate_beside_search
 from credibn.learning.start import Learning
@@ -137,6 +136,8 @@ def _count(call: Learning, table: ScoreTable, problem: SearchProblem) -> Answer:
     """Count the credible networks; where not one was counted in time, return the best that is known."""
     run = call.run
     with run.timing("search"):
+        from credibn.factored import count_credible  # few searches count: the others do not wait for the import
+
         counting = count_credible(problem)
     run.follow(None)
     networks = counting.networks

@@ -13,15 +13,9 @@ from typing import BinaryIO
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
 from credibn.errors import FileFormatError, Option, OptionError, Phrase
-from credibn.scores.binary_files import read_binary, write_binary
 from credibn.scores.table import ScoreTable
-from credibn.scores.text_files import read_jkl, read_pss, write_jkl, write_pss
 
-_FORMATS: dict[str, tuple[Callable[[Path], ScoreTable], Callable[[ScoreTable, BinaryIO], None]]] = {
-    "jkl": (read_jkl, write_jkl),
-    "pss": (read_pss, write_pss),
-    "scores": (read_binary, write_binary),
-}
+_FORMATS = ("jkl", "pss", "scores")
 
 
 def read_scores(path: str | PathLike[str], *, format: str | None = None) -> ScoreTable:
@@ -54,7 +48,7 @@ def read_scores(path: str | PathLike[str], *, format: str | None = None) -> Scor
     [(-3.5, ('wet',)), (-4.5, ())]
     """
     path = file_path(path)
-    read, _ = _FORMATS[_format_of(path, format)]
+    read, _ = _functions_of(_format_of(path, format))
     try:
         return read(path)
     except FileFormatError:
@@ -97,7 +91,7 @@ def write_scores(table: ScoreTable, path: str | PathLike[str], *, format: str | 
     <BLANKLINE>
     """
     path = file_path(path)
-    _, write = _FORMATS[_format_of(path, format)]
+    _, write = _functions_of(_format_of(path, format))
     with replacing(path) as sink:
         write(table, sink)
 
@@ -109,3 +103,14 @@ def _format_of(path: Path, format: str | None) -> str:
         given = Phrase(*named) if format is None else Phrase("{} is {!r}", option, format)
         raise OptionError("{}; score files are {}: use such an extension, or {}", given, ", ".join(_FORMATS), option)
     return chosen
+
+
+def _functions_of(format: str) -> tuple[Callable[[Path], ScoreTable], Callable[[ScoreTable, BinaryIO], None]]:
+    """Return what reads and what writes a format; they import pyarrow, which takes a while."""
+    if format == "scores":
+        from credibn.scores.binary_files import read_binary, write_binary
+
+        return read_binary, write_binary
+    from credibn.scores.text_files import read_jkl, read_pss, write_jkl, write_pss
+
+    return (read_jkl, write_jkl) if format == "jkl" else (read_pss, write_pss)

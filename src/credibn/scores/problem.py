@@ -132,7 +132,7 @@ class ScoringProblem:
         nodes, costs, masks, _ = found
         n = self.data.n_variables
         bits = np.unpackbits(masks.view(np.uint8), axis=1, bitorder="little")[:, : self.n_searched]
-        constant = np.setdiff1d(np.arange(n), self.searched)
+        constant = np.delete(np.arange(n), self.searched)
         wide = np.zeros((len(nodes) + len(constant), -(-n // 64) * 64), dtype=np.uint8)
         wide[: len(nodes), self.searched] = bits
         return (

@@ -5,8 +5,6 @@ from dataclasses import asdict
 
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import found_in, new_collection, tally_of, ties_of
-from credibn.search.distribution import hand_out
-from credibn.search.exploration import Exploration
 from credibn.search.problem import EngineEstimate, Found, SearchProblem
 
 
@@ -22,6 +20,9 @@ class IntegerProgram:
 
     def search(self, problem: SearchProblem) -> Found:
         """Find everything wanted."""
+        from credibn.search.distribution import hand_out  # most tables are left to the other engine: they do not wait
+        from credibn.search.exploration import Exploration
+
         collection = new_collection(problem)
         is_shared = problem.run.executor is not None and not problem.optimum_only
         search = Exploration(problem, collection, splits_listings=is_shared, is_serial=problem.optimum_only)
