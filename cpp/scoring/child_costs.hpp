@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,45 @@ struct FamilyTerms {
   }
 };
 
+// What the child's entropy is made of, for a likelihood.
+class CellEntropies {
+ public:
+  template <class Lane>
+  void compute(const CellCounts<Lane>& counts, const Terms& entropy, std::size_t arity) {
+    arity_ = arity;
+    sum_ = of_totals_ = 0.0;
+    of_cells_.resize(counts.n_cells());
+    per_row_.assign(counts.n_cells() * arity, 0.0);
+    for (std::size_t c = 0; c < counts.n_cells(); ++c) {
+      const std::uint32_t* totals = counts.totals(c);
+      const double of_total = entropy(std::accumulate(totals, totals + arity, std::uint64_t(0)));
+      double of_cell = of_total;
+      for (std::size_t k = 0; k < arity; ++k) of_cell -= entropy(totals[k]);
+      for (std::size_t k = 0; k < arity; ++k)
+        if (totals[k] > 0) per_row_[c * arity + k] = of_cell / totals[k];
+      of_cells_[c] = of_cell;
+      of_totals_ += of_total;
+      sum_ += of_cell;
+    }
+  }
+  double sum() const { return sum_; }                           // N*H(i | S)
+  double of_cell(std::size_t c) const { return of_cells_[c]; }  // the part of it that comes from one cell
+  const double* per_row(std::size_t c) const { return per_row_.data() + c * arity_; }  // by the value of the child
+  double of_totals() const { return of_totals_; }  // the sum over cells of n ln(n / N)
+
+ private:
+  std::size_t arity_ = 0;
+  double sum_ = 0.0, of_totals_ = 0.0;
+  std::vector<double> of_cells_, per_row_;
+};
+
 // A set of parents so far: its cells (the rows only where a column of many states may follow) and the number of its
 // configurations.
 template <class Lane>
 struct Cells {
   const Partition& partition;
   const CellCounts<Lane>& counts;
+  const CellEntropies& entropies;  // not for BDeu
   double configurations;
   std::uint64_t dropped;  // cells of a single row seen once, which are in neither
 };
@@ -52,6 +86,7 @@ struct Cells {
 struct ChildCost {
   double cost = 0.0;        // sum over the cells, without penalty and prior
   double tells = 0.0;       // entropy of the new parent within the cells; not for BDeu
+  double loss = 0.0;        // of the child's entropy, if only rows with one state of it are left (rule 8); not for BDeu
   std::uint64_t cells = 0;  // seen cells of the family
 };
 
@@ -73,8 +108,12 @@ class ChildCosts {
     const double configurations = cells.configurations * lanes_.arity(position);
     if (configurations != configurations_) choose_terms(configurations);
     ChildCost result = lanes_.is_wide(position)                     ? wide(cells.partition, position)
-                       : arity_ == 2 && lanes_.arity(position) == 2 ? binary(cells.counts, position)
-                                                                    : narrow(cells.counts, position);
+                       : arity_ == 2 && lanes_.arity(position) == 2 ? binary(cells, position)
+                                                                    : narrow(cells, position);
+    if (!is_bdeu_) {
+      result.tells += cells.entropies.of_totals();
+      if (lanes_.is_wide(position)) result.loss = cells.entropies.sum();
+    }
     result.cost += double(cells.dropped) * terms_now_.of_single_row();
     result.cells += cells.dropped;
     return result;
@@ -105,7 +144,8 @@ class ChildCosts {
     terms_now_ = terms_of(configurations);
   }
 
-  ChildCost binary(const CellCounts<Lane>& counts, std::size_t position) const {
+  ChildCost binary(const Cells<Lane>& cells, std::size_t position) const {
+    const CellCounts<Lane>& counts = cells.counts;
     const Terms& entropy = terms_.entropy();
     const std::size_t lane = lanes_.first(position);
     ChildCost result;
@@ -114,38 +154,44 @@ class ChildCosts {
       const std::uint64_t a0 = counts.sums(c, 0)[lane], a1 = counts.sums(c, 1)[lane];
       const std::uint64_t b0 = n0 - a0, b1 = n1 - a1;
       result.cost += terms_now_.binary(n0, n1, a0, a1);
-      if (is_bdeu_)
+      if (is_bdeu_) {
         result.cells += std::uint64_t(a0 > 0) + (a1 > 0) + (b0 > 0) + (b1 > 0);
-      else
-        result.tells += entropy(n0 + n1) - entropy(a0 + a1) - entropy(b0 + b1);
+        continue;
+      }
+      result.tells -= entropy(a0 + a1) + entropy(b0 + b1);
+      const double* per_row = cells.entropies.per_row(c);
+      const double of_first = double(std::int64_t(a0)) * per_row[0], of_second = double(std::int64_t(a1)) * per_row[1];
+      result.loss +=
+          std::min(std::max(of_first, of_second), cells.entropies.of_cell(c) - std::min(of_first, of_second));
     }
     return result;
   }
 
-  ChildCost narrow(const CellCounts<Lane>& counts, std::size_t position) {
+  ChildCost narrow(const Cells<Lane>& cells, std::size_t position) {
+    const CellCounts<Lane>& counts = cells.counts;
     const auto n_states = std::size_t(lanes_.arity(position));
     ChildCost result;
     for (std::size_t c = 0; c < counts.n_cells(); ++c) {
       const std::uint32_t* totals = counts.totals(c);
       std::array<std::uint64_t, Lanes<Lane>::kMostStates> in_state{};
+      std::array<double, Lanes<Lane>::kMostStates> lost{};
       for (std::size_t k = 0; k < std::size_t(arity_); ++k) {
         if (totals[k] == 0) continue;
+        const double per_row = is_bdeu_ ? 0.0 : cells.entropies.per_row(c)[k];
         const Lane* sums = counts.sums(c, k) + lanes_.first(position);
         std::uint64_t rest = totals[k];
         for (std::size_t s = 1; s < n_states; ++s) {
           rest -= sums[s - 1];
           in_state[s] += sums[s - 1];
           add_family_cell(sums[s - 1], result);
+          lost[s] = std::max(lost[s], double(totals[k] - sums[s - 1]) * per_row);
         }
         in_state[0] += rest;
         add_family_cell(rest, result);
+        lost[0] = std::max(lost[0], double(totals[k] - rest) * per_row);
       }
-      std::uint64_t total = 0;
-      for (std::size_t s = 0; s < n_states; ++s) {
-        total += in_state[s];
-        add_configuration(in_state[s], result);
-      }
-      if (!is_bdeu_) result.tells += terms_.entropy()(total);
+      for (std::size_t s = 0; s < n_states; ++s) add_configuration(in_state[s], result);
+      result.loss += *std::min_element(lost.begin(), lost.begin() + std::ptrdiff_t(n_states));
     }
     return result;
   }
@@ -154,11 +200,9 @@ class ChildCosts {
     const Code* codes = table_.column(order_[position]);
     ChildCost result;
     for (std::size_t c = 0; c < partition.n_cells(); ++c) {
-      std::uint64_t total = 0;
       cells_.clear();
       for (const RowIndex* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
         cells_.emplace_back(std::uint32_t(codes[*row]) << 16 | codes_[*row], table_.weights[*row]);
-        total += table_.weights[*row];
       }
       std::sort(cells_.begin(), cells_.end());
       for (auto cell = cells_.begin(); cell != cells_.end();) {
@@ -173,7 +217,6 @@ class ChildCosts {
         }
         add_configuration(in_state, result);
       }
-      if (!is_bdeu_) result.tells += terms_.entropy()(total);
     }
     return result;
   }

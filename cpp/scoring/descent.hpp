@@ -3,8 +3,8 @@
 //
 // At a set S all children S + l are scored in one pass (tally.hpp). A child that a superset rule excludes with all its
 // proper supersets below S is removed from the list of every set below S; a child whose own subtree can no longer hold
-// a credible set (rule 7) is not entered. Where all children are known to be leaves, they are summed only as far as
-// needed (leaf_costs.hpp). Variables that tell much about the child, or split the rows finely, come first, so that
+// a credible set (rules 7 and 8) is not entered. Where all children are known to be leaves, they are summed only as far
+// as needed (leaf_costs.hpp). Variables that tell much about the child, or split the rows finely, come first, so that
 // little is left for later positions. During the search rule 1 is tested against some subsets; at the end, against all.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "base/progress.hpp"
 #include "scoring/candidates.hpp"
 #include "scoring/child_costs.hpp"
+#include "scoring/few_parents.hpp"
 #include "scoring/lattice.hpp"
 #include "scoring/leaf_costs.hpp"
 #include "scoring/rules.hpp"
@@ -66,6 +67,7 @@ class Descent {
       if (lanes_.is_wide(p)) last_wide_ = int(p);
     for (int v : order_) prior_reward_ += std::min(0.0, edge_cost(v));
     log_arity_ = std::log(double(arity_));
+    most_entropy_ = double(table_.total) * log_arity_;
     start_at_required();
     if (choice_.max_free > 0) score_small_sets();
   }
@@ -106,6 +108,7 @@ class Descent {
     std::uint64_t cells;   // seen cells of the family
     double entropy_floor;  // see Level
     std::uint32_t mixed_floor;
+    double loss;  // of the child's entropy (FewParents)
   };
   // A variable t that may still be added to the set S, and what is known of S + t before it is counted.
   struct Addable {
@@ -124,6 +127,8 @@ class Descent {
     std::uint64_t dropped = 0;      // rows alone and seen once (BDeu)
     std::uint64_t cells = 0;        // seen cells of the family
     CellOrder cell_order;           // of the counts, for leaves; empty until it is needed
+    CellEntropies entropies;        // of the counts, not for BDeu
+    FewParents few_parents;         // of those that may be added
     std::vector<Addable> addable;
     std::vector<Child> open;  // those of them that the search may enter
   };
@@ -218,7 +223,8 @@ class Descent {
     for (std::size_t c = which + 1; c < from.open.size(); ++c) {
       const Child& other = from.open[c];
       const double best = std::min({to.best, other.best, best_small_subset(depth + 1, other.position)});
-      if (!is_too_expensive(to, other.position, best) && !tells_too_little(to, other.position, other.credit))
+      if (!is_too_expensive(to, other.position, best) && !tells_too_little(to, other.position, other.credit) &&
+          !pair_tells_too_little(depth, child, other, best))
         to.addable.push_back({other.position, best, std::max(to.cells, other.cells)});
     }
   }
@@ -328,7 +334,12 @@ class Descent {
   // Scores every child of the set at `depth`, emits those that rule 1 leaves, and lists those still open.
   void score_children(int depth, bool emits) {
     Level& level = levels_[std::size_t(depth)];
-    const Cells<Lane> cells{level.partition, level.counts, level.configurations, level.dropped};
+    if (!is_bdeu()) {
+      level.entropies.compute(level.counts, terms_.entropy(), std::size_t(arity_));
+      level.few_parents.start(level.entropies.sum(), problem_.score.parameter * level.configurations * (arity_ - 1),
+                              level.prior_floor);
+    }
+    const Cells<Lane> cells{level.partition, level.counts, level.entropies, level.configurations, level.dropped};
     level.open.clear();
     for (const Addable& last : level.addable) {
       const std::size_t p = last.position;
@@ -344,8 +355,12 @@ class Descent {
       if (is_too_expensive(level, p, best_subset) || tells_too_little(level, p, credit) ||
           has_too_many_cells(level, p, counted.cells, best_subset) || ends_at(level, p, counted.cells, best))
         continue;
-      level.open.push_back({p, credit, best, counted.cells, level.entropy_floor, level.mixed_floor});
+      const double loss = uses_few_parents() ? level.few_parents.add(p, counted.loss, lanes_.arity(p)) : 0.0;
+      level.open.push_back({p, credit, best, counted.cells, level.entropy_floor, level.mixed_floor, loss});
     }
+    if (!uses_few_parents()) return;
+    level.few_parents.sort();
+    std::erase_if(level.open, [&](const Child& child) { return few_tell_too_little(depth, child); });
   }
 
   // The least cost of the sets of one or two free parents, p among them, that lie properly below the path plus p.
@@ -385,7 +400,7 @@ class Descent {
   void raise_floors(int depth, int last) {
     Level& level = levels_[std::size_t(depth)];
     level.cell_order.cells.clear();
-    if (!problem_.rules.suffix_floor) return;
+    if (!problem_.rules.suffix_floor || all_pairs_are_leaves(level)) return;
     floor_.compute(level.partition, std::size_t(last), [&](std::size_t cell) {
       const std::uint32_t* totals = level.counts.totals(cell);
       return std::count(totals, totals + arity_, 0u) < arity_ - 1;
@@ -406,6 +421,31 @@ class Descent {
                problem_.slack());
   }
 
+  // Whether the penalty alone excludes every set of three more parents. Then all sets of two are leaves, and it takes
+  // less time to sum these as far as needed than to compute the floors of this set.
+  bool all_pairs_are_leaves(const Level& level) const {
+    if (is_bdeu()) return false;
+    double most = -kInfinity;
+    for (const Child& child : level.open) most = std::max(most, child.best);
+    const double bound =
+        rules::penalty_bound(problem_.score.parameter, 8.0 * level.configurations, arity_, level.entropy_floor) +
+        level.prior_floor;
+    return rules::bound_exceeds(bound, most, problem_.slack());
+  }
+
+  // Rule 8 for all proper supersets of S + l that are met below S, whether l is added first or later.
+  bool few_tell_too_little(int depth, const Child& child) const {
+    return levels_[std::size_t(depth)].few_parents.exclude(child.position, child.loss, choice_.max_free - depth - 1,
+                                                           child.best + problem_.slack());
+  }
+  // Rule 8 for S + l + t and all its supersets that are met below S.
+  bool pair_tells_too_little(int depth, const Child& child, const Child& other, double best) const {
+    return uses_few_parents() &&
+           levels_[std::size_t(depth)].few_parents.exclude(child.position, child.loss, other.position, other.loss,
+                                                           choice_.max_free - depth - 2, best + problem_.slack());
+  }
+  bool uses_few_parents() const { return problem_.rules.few_parents && !is_bdeu(); }
+
   // Rules 2 and 3 for S + l and all its supersets below S, before anything is counted.
   bool is_too_expensive(const Level& level, std::size_t p, double best_subset) const {
     if (is_bdeu()) return false;
@@ -414,7 +454,7 @@ class Descent {
                          prior_floor(level, p);
     if (problem_.rules.penalty && rules::bound_exceeds(bound, best_subset, slack)) return true;
     return problem_.rules.configurations && prior_reward_ == 0.0 &&
-           rules::too_many_configurations(w, level.configurations, arity_, double(table_.total), slack);
+           rules::too_many_configurations(w, level.configurations, arity_, most_entropy_, slack);
   }
   // Rule 5, likewise. `credit` may come from any subset of S.
   bool tells_too_little(const Level& level, std::size_t p, double credit) const {
@@ -469,7 +509,7 @@ class Descent {
   LeafSums<Lane> leaf_sums_;
   std::vector<Leaf> leaves_;
   std::vector<Level> levels_;
-  double prior_reward_ = 0.0, log_arity_ = 0.0;
+  double prior_reward_ = 0.0, log_arity_ = 0.0, most_entropy_ = 0.0;
   static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
   TaskProgress* progress_ = nullptr;
   std::size_t path_positions_[256] = {};

@@ -20,6 +20,7 @@ struct Rules {
   bool parent_entropy = true;  // rule 5
   bool cells = true;           // rule 6
   bool suffix_floor = true;    // rule 7
+  bool few_parents = true;     // rule 8
 };
 
 namespace rules {
@@ -42,10 +43,10 @@ inline double penalty_bound(double penalty_weight, double parent_configurations,
 }
 
 // Rule 3 (Theorem 3; de Campos & Ji 2011): all proper supersets of P are out if the penalty that one more parent adds
-// is more than the whole entropy of the child can repay.
-inline bool too_many_configurations(double penalty_weight, double parent_configurations, int child_arity, double n_rows,
-                                    double slack) {
-  return penalty_weight * parent_configurations * (child_arity - 1) > n_rows * std::log(child_arity) + slack;
+// is more than the whole entropy of the child, at most N ln(r_i), can repay.
+inline bool too_many_configurations(double penalty_weight, double parent_configurations, int child_arity,
+                                    double most_entropy, double slack) {
+  return penalty_weight * parent_configurations * (child_arity - 1) > most_entropy + slack;
 }
 
 // Rule 4 (Corollary 1): the largest parent set that rule 3 leaves, from the smallest arities of the possible parents
@@ -55,8 +56,9 @@ int largest_parent_set(const Arities& sorted_arities, double penalty_weight, int
                        double slack) {
   int size = 0;
   double configurations = 1.0;
+  const double most_entropy = n_rows * std::log(double(child_arity));
   for (int arity : sorted_arities) {
-    if (too_many_configurations(penalty_weight, configurations, child_arity, n_rows, slack)) break;
+    if (too_many_configurations(penalty_weight, configurations, child_arity, most_entropy, slack)) break;
     configurations *= arity;
     ++size;
   }

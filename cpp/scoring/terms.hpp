@@ -149,7 +149,9 @@ class TermTable {
     table_.resize(std::min(total + 1, most));
     for (std::uint64_t n = 0; n < table_.size(); ++n) table_[n] = compute(n);
   }
-  Number operator()(std::uint64_t count) const { return count < table_.size() ? table_[count] : compute(count); }
+  [[gnu::always_inline]] Number operator()(std::uint64_t count) const {
+    return count < table_.size() ? table_[count] : compute(count);
+  }
 
  private:
   // Rare and long, so never inlined into the loops that look up terms.

@@ -21,10 +21,10 @@ from credibn import AIC, BIC, BDeu, EdgeLogOdds, EdgePenalty
 from credibn._run import Run
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
-from profiles import examples
+from profiles import examples, sampled
 
 ENGINES = ("table", "descent")
-PENALISED = ("penalty", "configurations", "parent_entropy", "suffix_floor")
+PENALISED = ("penalty", "configurations", "parent_entropy", "suffix_floor", "few_parents")
 SAMPLE_SIZES = (0.1, 1.0, 10.0, 100.0)
 EVERY_CASE = [(score, rule) for score in (BIC(), AIC()) for rule in PENALISED] + [
     (BDeu(ess), rule) for ess in SAMPLE_SIZES for rule in ("cells", "suffix_floor")
@@ -92,10 +92,11 @@ def test_all_rules_together_change_nothing(score, draws, table, epsilon):
 
 
 def test_rules_of_one_score_do_not_touch_another():
-    """Rules 2 to 5 hold for penalised likelihoods, rule 6 for BDeu."""
+    """Rules 2 to 5 and 8 hold for penalised likelihoods, rule 6 for BDeu."""
     rng = np.random.default_rng(0)
     table = strategies.CodedTable(rng.integers(0, 2, (50, 7)), (2,) * 7, np.ones(50, dtype=np.int64))
-    for score, foreign in ((BDeu(1.0), ("penalty", "configurations", "parent_entropy")), (BIC(), ("cells",))):
+    of_likelihoods = ("penalty", "configurations", "parent_entropy", "few_parents")
+    for score, foreign in ((BDeu(1.0), of_likelihoods), (BIC(), ("cells",))):
         for engine in ENGINES:
             assert evaluate(table, foreign, engine, score=score) == evaluate(table, (), engine, score=score)
 
@@ -132,6 +133,18 @@ def half_skewed_table(n=10, n_rows=100):
     )
 
 
+def uneven_table(n=9, n_rows=300, arity=2, seed=4):
+    """Columns with one common state each, some of which depend on others."""
+    rng = np.random.default_rng(seed)
+    rare = rng.random((n_rows, n)) < rng.uniform(0.05, 0.4, n)
+    codes = np.where(rare, rng.integers(1, arity, (n_rows, n)), 0)
+    for child in range(n // 2, n):
+        parents = rng.choice(n // 2, 2, replace=False)
+        copied = rng.random(n_rows) < 0.7
+        codes[:, child] = np.where(copied, codes[:, parents].sum(1) % arity, codes[:, child])
+    return strategies.CodedTable(codes, (arity,) * n, np.ones(n_rows, dtype=np.int64))
+
+
 @pytest.mark.parametrize(
     ("rule", "score", "engine", "table"),
     [
@@ -147,6 +160,9 @@ def half_skewed_table(n=10, n_rows=100):
         ("suffix_floor", BIC(), "descent", noise_table()),
         ("suffix_floor", AIC(), "descent", noise_table(n_rows=200)),
         ("suffix_floor", BDeu(1.0), "descent", noise_table()),
+        ("few_parents", BIC(), "descent", uneven_table()),
+        ("few_parents", AIC(), "descent", uneven_table()),
+        ("few_parents", BIC(), "descent", uneven_table(arity=3)),
     ],
 )
 def test_a_rule_saves_work(rule, score, engine, table):
@@ -171,6 +187,27 @@ def test_leaves_are_dropped_only_when_dominated(score, arity):
         plain, _ = evaluate(table, (), "table", score=score, epsilon=epsilon)
         found, _ = evaluate(table, scoring.RULES, "descent", score=score, epsilon=epsilon)
         assert found == plain
+
+
+@pytest.mark.parametrize("score", [BIC(), AIC()], ids=str)
+@pytest.mark.parametrize("arity", [2, 3])
+@pytest.mark.parametrize("seed", sampled(3, range(30)))
+def test_few_parents_with_common_states_lose_nothing(score, arity, seed):
+    table = uneven_table(n_rows=150, arity=arity, seed=seed)
+    for options in ({"epsilon": 0.0}, {"epsilon": 4.0, "max_parents": 3}, {"epsilon": 20.0}):
+        plain, _ = evaluate(table, (), "table", score=score, **options)
+        for rules in (("few_parents",), scoring.RULES):
+            assert evaluate(table, rules, "descent", score=score, **options)[0] == plain
+
+
+def test_two_columns_that_tell_all_together_are_kept():
+    """i = l xor j in the rare rows too: each alone tells nothing, and rule 8 must allow for what both tell."""
+    row = np.arange(400)
+    codes = np.column_stack([row % 2 ^ (row // 2 % 2), row % 2, row // 2 % 2, row % 7 == 0, row % 5 == 0])
+    table = strategies.CodedTable(codes.astype(np.int64), (2,) * 5, np.ones(400, dtype=np.int64))
+    found, _ = evaluate(table, scoring.RULES, "descent", score=BIC(), epsilon=0.0)
+    assert found == evaluate(table, (), "table", score=BIC(), epsilon=0.0)[0]
+    assert (0b00110,) in {mask for node, _, mask in found if node == 0}
 
 
 def test_a_rare_parent_that_tells_all_it_can_is_kept():
@@ -306,6 +343,41 @@ def test_rule_five_holds_with_what_a_subset_of_the_parents_says(definition, tabl
                     larger = tuple(sorted((*parents, j)))
                     gap = definition(rows, arities, node, larger) - definition(rows, arities, node, parents)
                     assert gap > epsilon
+
+
+def loss(rows, node, given_, q):
+    """Of N * H(node | given_), what at most is lost with all rows but those of one state of q in each cell."""
+    cells = {}
+    for row in rows:
+        cells.setdefault(tuple(row[v] for v in given_), []).append(row)
+    lost = 0.0
+    for cell in cells.values():
+        totals = Counter(row[node] for row in cell)
+        lost += entropy(cell, node, ()) * min(
+            max(1 - sum(row[node] == k and row[q] == state for row in cell) / totals[k] for k in totals)
+            for state in {row[q] for row in cell}
+        )
+    return lost
+
+
+@pytest.mark.parametrize("definition", [naive.naive_bic, naive.naive_aic])
+@examples(40)
+@given(table=tables_for_bounds())
+def test_rule_eight_bounds_supersets_by_what_each_parent_takes_alone(definition, table):
+    """With m >= 2 more: cost >= w * t(S) * (2^m + 2 * sum of (r_q - 2)) + N * H(i | S) - the sum of the losses."""
+    rows, arities = table.rows, table.arities
+    w = math.log(len(rows)) / 2 if definition is naive.naive_bic else 1.0
+    for node, parents, above in nontrivial_families(table):
+        penalty = w * (arities[node] - 1) * math.prod(arities[p] for p in parents)
+        rest = entropy(rows, node, parents)
+        losses = {q: loss(rows, node, parents, q) for q in {v for larger in above for v in larger} - set(parents)}
+        for larger in above:
+            added = set(larger) - set(parents)
+            remains = rest - sum(losses[q] for q in added)
+            assert entropy(rows, node, larger) >= remains - 1e-9
+            if len(added) >= 2:
+                configurations = 2 ** len(added) + 2 * sum(arities[q] - 2 for q in added)
+                assert definition(rows, arities, node, larger) >= penalty * configurations + remains - 1e-9
 
 
 @pytest.mark.parametrize("ess", [1e-6, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4])
