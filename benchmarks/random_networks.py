@@ -45,3 +45,15 @@ def rows_of_factors(n_variables: int, n_rows: int, seed: int = 0, n_factors: int
     generator = np.random.default_rng(seed)
     hidden = generator.normal(size=(n_rows, n_factors)) @ generator.normal(size=(n_factors, n_variables))
     return (hidden + generator.normal(size=(n_rows, n_variables)) > 0).astype(np.int64)
+
+
+def rows_of_kinds(n_rows: int, seed: int = 0, n_kinds: int = 60) -> NDArray[np.int64]:
+    """Rows of 23 variables of 2 to 12 states that depend on a hidden kind, as the properties of mushrooms do."""
+    generator = np.random.default_rng(seed)
+    n_states = (2, 6, 4, 10, 2, 9, 2, 2, 2, 12, 2, 5, 4, 4, 9, 9, 2, 4, 3, 5, 9, 6, 7)
+    kinds = generator.integers(0, n_kinds, n_rows)
+    columns = []
+    for n in n_states:
+        bounds = generator.dirichlet(np.full(n, 0.25), size=n_kinds).cumsum(axis=1)[kinds]
+        columns.append((bounds[:, :-1] < generator.random((n_rows, 1))).sum(axis=1))
+    return np.column_stack(columns)
