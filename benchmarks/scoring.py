@@ -34,7 +34,8 @@ def read_table(name: str) -> Dataset:
     if name == "kinds23":
         return read_data(rows_of_kinds(8124), columns="discrete")
     if name == "hepar2_500":
-        return read_data(read_network(data_folder() / "networks" / "hepar2.bif").sample(500, seed=7), columns="discrete")
+        network = read_network(data_folder() / "networks" / "hepar2.bif")
+        return read_data(network.sample(500, seed=7), columns="discrete")
     return read_data(data_folder() / f"{name}.csv", columns="discrete")
 
 
