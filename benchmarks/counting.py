@@ -19,6 +19,7 @@ SEED = 7
 COUNTS: dict[str, tuple[str, int | None, float, tuple[int, int]]] = {
     "hailfinder500-20": ("hailfinder500", None, 20, (21_757_427_712, 13_107_200)),
     "hailfinder500-150": ("hailfinder500", None, 150, (100_204_019_712, 70_189_056)),
+    "bands-20": ("bands", None, 20, (5_282_162, 615_916)),
     "random57-3": ("random57", 32, 3, (961_773_602, 56_587)),
     "random57-20": ("random57", 32, 20, (4_311_743_830_614, 230_202_094)),
     "hepar2_100-3": ("hepar2", 100, 3, (558_609_800, 9_655_018)),
