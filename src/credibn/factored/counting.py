@@ -42,7 +42,11 @@ _FOR_WHOLE = 4
 _SEARCH_ORDER = (4, 6, 8)
 """Attempts before which a better order of the nodes is looked for: that pays when the bounds are good."""
 _MANY_PROVEN = 0.5
-"""Of the states looked at: where fewer lead to no network, better bounds save little, and branches more."""
+"""Of the states looked at: where fewer lead to no network, better bounds of the whole save little, and branches more."""
+_SOME_PROVEN = 0.25
+"""Of the states of a branch: where fewer lead to no network, better bounds cost more than they save."""
+_FIRST_SAMPLE = 4
+"""Of the states that a branch comes to first, one in this many decides on that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,28 +347,36 @@ class _Branches:
         return [[_Task(remaining, branch, share / 2, level + 1)], *reversed(groups)] if tasks else []
 
     def _count(self, tasks: list[_Task]) -> list[tuple[_Task, Branch]]:
-        """Add the networks of tasks, at first with the dual values of their parent; return what is too large."""
+        """Add the networks of tasks, at first with the dual values of their parent; return what is too large.
+
+        Where some states prove to lead to no network, bounds get better with every attempt. All else gets the most
+        steps at once.
+        """
         bounds = [(task, bounded(self.search, task.is_open, task.parent.duals)) for task in tasks]
         left = [(task, branch) for task, branch in bounds if branch is not None]
-        for attempt, max_steps in enumerate(self._allowances(self.max_steps)):
-            added = self._add([branch for _, branch in left], max_steps)
-            failed = [
-                (*pair, self._among_all(prefixes))
-                for pair, (outcome, prefixes) in zip(left, added, strict=True)
-                if outcome != "complete"
-            ]
-            left = [(task, branch) for task, branch, _ in failed]
-            if not left or self.search.is_stopped:
-                break
-            better = []
+        rest: list[tuple[_Task, Branch]] = []
+        *fewer, most = self._allowances(self.max_steps)
+        for attempt, max_steps in enumerate(fewer):
+            failed = self._too_large(left, max_steps)
+            left = []
             for task, branch, prefixes in failed:
                 fresh = tightened(self.search, branch) if attempt == 0 else branch
-                fresh = None if fresh is None else refined(self.search, fresh, prefixes)[0]
-                better += [] if fresh is None else [(task, fresh)]
-            if not self.search.report("counting", self.share_done):
-                break
-            left = better
-        return left
+                sample = prefixes[::_FIRST_SAMPLE] if attempt == 0 else prefixes
+                better, share_proven = (None, 0.0) if fresh is None else refined(self.search, fresh, sample)
+                if not self.search.report("counting", self.share_done):
+                    return [(task, branch) for task, branch, _ in failed] + (rest if attempt > 0 else [])
+                if better is not None:
+                    (left if attempt > 0 or share_proven >= _SOME_PROVEN else rest).append((task, better))
+        return [(task, branch) for task, branch, _ in self._too_large(left + rest, most)]
+
+    def _too_large(self, tasks: list[tuple[_Task, Branch]], max_steps: int) -> list[tuple[_Task, Branch, Positions]]:
+        """Add the networks of tasks; return those that take more steps, with ways to states."""
+        added = self._add([branch for _, branch in tasks], max_steps)
+        return [
+            (*pair, self._among_all(prefixes))
+            for pair, (outcome, prefixes) in zip(tasks, added, strict=True)
+            if outcome != "complete"
+        ]
 
     def _add(self, branches: list[Branch], max_steps: int) -> list[tuple[str, Positions]]:
         """Add the networks of branches that are not too large; return the outcome of each, and ways to states."""
