@@ -42,7 +42,7 @@ _FOR_WHOLE = 4
 _SEARCH_ORDER = (4, 6, 8)
 """Attempts before which a better order of the nodes is looked for: that pays when the bounds are good."""
 _MANY_PROVEN = 0.5
-"""Of the states looked at: where fewer lead to no network, better bounds of the whole save little, and branches more."""
+"""Of the states looked at: where fewer lead to no network, better bounds save the whole little, and branches more."""
 _SOME_PROVEN = 0.25
 """Of the states of a branch: where fewer lead to no network, better bounds cost more than they save."""
 _FIRST_SAMPLE = 4
