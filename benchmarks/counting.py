@@ -1,8 +1,8 @@
 """Credible sets that are counted, not listed: CPU seconds and memory; the counts are asserted.
 
 ``python -m benchmarks.counting`` scores each table in a process of its own, and counts on one thread. Samples are drawn
-from the networks in the data folder; `random57` has 32 rows of a random network with 57 variables. Names select rows of
-the table.
+from the networks in the data folder, or from random ones: `random57` has 32 rows of 57 variables, and `random60` has as
+many variables and rows as carpo100 of the literature. Names select rows of the table.
 """
 
 import argparse
@@ -19,8 +19,11 @@ SEED = 7
 COUNTS: dict[str, tuple[str, int | None, float, tuple[int, int]]] = {
     "hailfinder500-20": ("hailfinder500", None, 20, (21_757_427_712, 13_107_200)),
     "hailfinder500-150": ("hailfinder500", None, 150, (100_204_019_712, 70_189_056)),
+    "bands-20": ("bands", None, 20, (5_282_162, 615_916)),
     "random57-3": ("random57", 32, 3, (961_773_602, 56_587)),
     "random57-20": ("random57", 32, 20, (4_311_743_830_614, 230_202_094)),
+    "random60-20": ("random60", 100, 20, (41_858_280, 1_565)),
+    "random60-150": ("random60", 100, 150, (1_986_319_496, 57_129)),
     "hepar2_100-3": ("hepar2", 100, 3, (558_609_800, 9_655_018)),
     "win95pts100-3": ("win95pts", 100, 3, (4_597_076_253_671_424, 10_319_059_058_688)),
 }
@@ -30,8 +33,9 @@ def run_one(source: str, n_rows: int | None, bayes_factor: float) -> dict[str, A
     if n_rows is None:
         data = read_data(data_folder() / f"{source}.csv")
     else:
-        is_random = source == "random57"
-        network = random_network(57, 3) if is_random else read_network(data_folder() / "networks" / f"{source}.bif")
+        is_random = source.startswith("random")
+        bif = data_folder() / "networks" / f"{source}.bif"
+        network = random_network(int(source.removeprefix("random")), 3) if is_random else read_network(bif)
         data = read_data(
             network.sample(n_rows, seed=SEED).astype(str)
         )  # as a file has them: the states that were drawn

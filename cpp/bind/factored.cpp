@@ -55,14 +55,13 @@ const char* name_of(Outcome outcome) {
 }
 
 // Branch k has the candidates chosen[ends[k]] to chosen[ends[k + 1]], and row k of `lowers`.
-nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
-             const In<std::int64_t, 2>& lowers, const In<std::int64_t, 2>& reduced, std::uint64_t max_steps,
-             unsigned n_threads, const nb::object& watch) {
+std::vector<Branch> branches_of(const NetworkCounter& counter, const In<std::int64_t, 1>& chosen,
+                                const In<std::int64_t, 1>& ends, const In<std::int64_t, 2>& lowers,
+                                const In<std::int64_t, 2>& reduced) {
   const std::size_t n_branches = lowers.shape(0);
   require(ends.shape(0) == n_branches + 1 && ends(0) == 0 && ends(n_branches) == std::int64_t(chosen.shape(0)) &&
               std::is_sorted(ends.data(), ends.data() + n_branches + 1),
           "the ends must run from 0 to the number of candidates");
-  require_threads(n_threads);
   const std::size_t n_bounds = lowers.shape(1), m = chosen.shape(0);
   require(reduced.shape(0) == n_bounds && reduced.shape(1) == m,
           "there must be a reduced cost for each bound and candidate");
@@ -86,16 +85,48 @@ nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const I
       branch.reduced.insert(branch.reduced.end(), reduced.data() + j * m + ends.data()[k],
                             reduced.data() + j * m + ends.data()[k + 1]);
   }
-  std::vector<Outcome> outcomes;
+  return branches;
+}
+
+// The outcome, and ways to states as rows of candidates, -1 where a node is not decided.
+nb::tuple as_tuple(const NetworkCounter& counter, const Added& added) {
+  std::vector<std::int64_t> prefixes;
+  for (const std::uint32_t candidate : added.prefixes)
+    prefixes.push_back(candidate == kOpen ? -1 : std::int64_t(candidate));
+  const std::size_t n_rows = prefixes.size() / counter.n();
+  return nb::make_tuple(name_of(added.outcome), to_numpy(std::move(prefixes), {n_rows, counter.n()}));
+}
+
+nb::tuple add_whole(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
+                    const In<std::int64_t, 2>& lowers, const In<std::int64_t, 2>& reduced, std::uint64_t max_steps,
+                    bool searches_order, const nb::object& watch) {
+  const std::vector<Branch> branches = branches_of(counter, chosen, ends, lowers, reduced);
+  require(branches.size() == 1, "the whole is one branch");
+  Added added;
   try {
     nb::gil_scoped_release release;
-    outcomes = counter.add(branches, std::size_t(max_steps), n_threads, make_watch(watch));
+    added = counter.add_whole(branches[0], std::size_t(max_steps), searches_order, make_watch(watch));
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }
-  nb::list names;
-  for (const Outcome outcome : outcomes) names.append(name_of(outcome));
-  return names;
+  return as_tuple(counter, added);
+}
+
+nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
+             const In<std::int64_t, 2>& lowers, const In<std::int64_t, 2>& reduced, std::uint64_t max_steps,
+             unsigned n_threads, const nb::object& watch) {
+  require_threads(n_threads);
+  const std::vector<Branch> branches = branches_of(counter, chosen, ends, lowers, reduced);
+  std::vector<Added> added;
+  try {
+    nb::gil_scoped_release release;
+    added = counter.add(branches, std::size_t(max_steps), n_threads, make_watch(watch));
+  } catch (const std::invalid_argument& error) {
+    throw nb::value_error(error.what());
+  }
+  nb::list found;
+  for (const Added& each : added) found.append(as_tuple(counter, each));
+  return found;
 }
 
 // What was added; with `unexplored`, some branches are missing, whose networks cost at least this.
@@ -170,6 +201,8 @@ void bind_factored(nb::module_& module) {
       .def(nb::new_(&make_counter), array("offsets"), array("costs"), array("masks"), nb::arg("best"), nb::arg("width"),
            nb::arg("with_classes"), nb::arg("max_bytes"))
       .def_prop_ro("bytes", &NetworkCounter::bytes)
+      .def("add_whole", &add_whole, array("chosen"), array("ends"), array("lowers"), array("reduced"),
+           nb::arg("max_steps"), nb::arg("searches_order"), nb::arg("watch").none())
       .def("add", &add, array("chosen"), array("ends"), array("lowers"), array("reduced"), nb::arg("max_steps"),
            nb::arg("n_threads"), nb::arg("watch").none())
       .def("count", &count, nb::arg("unexplored").none(), nb::arg("is_stopped"), nb::arg("watch").none());

@@ -43,13 +43,24 @@ struct Branch {
   std::vector<Cost> lowers, reduced;  // bounds on its networks, in the order of its candidates
 };
 
+struct Added {
+  Outcome outcome;
+  // Where it is too large, ways to some of the states of the last stage: for each way the candidate of each node, kOpen
+  // where it is not decided. What proves that these lead to no network saves steps.
+  std::vector<std::uint32_t> prefixes{};
+};
+
 class NetworkCounter {  // with any number of nodes
  public:
   virtual ~NetworkCounter() = default;
-  // Adds the networks that take no other candidates than those of a branch, unless that takes more memory than there
-  // is, or a stage tries candidates more often than `max_steps`: then its branches may be added. First comes the whole.
-  virtual std::vector<Outcome> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
-                                   const base::Watch& watch) = 0;
+  // Adds all networks, unless that takes more memory than there is, or a stage tries candidates more often than
+  // `max_steps`: then it may be tried again with other bounds, or in branches. Nothing else comes before it. The first
+  // time decides on an order of the nodes; `searches_order`: a better one is looked for, by the bounds given.
+  virtual Added add_whole(const Branch& whole, std::size_t max_steps, bool searches_order,
+                          const base::Watch& watch) = 0;
+  // Adds the networks that take no other candidates than those of a branch, on the same conditions.
+  virtual std::vector<Added> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
+                                 const base::Watch& watch) = 0;
   // Counts what was added: all networks that cost less than `unexplored`. Nothing can be added afterwards.
   virtual std::unique_ptr<Counted> count(Outcome outcome, Cost unexplored, const base::Watch& watch) = 0;
   virtual std::size_t bytes() const = 0;  // of what was added
@@ -68,17 +79,34 @@ class Counting final : public NetworkCounter {
   std::size_t n() const override { return std::size_t(candidates_.n); }
   std::size_t size() const override { return candidates_.size(); }
 
-  std::vector<Outcome> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
-                           const base::Watch& watch) override {
-    std::vector<Candidates<W>> inputs;
-    for (const Branch& branch : branches)
-      inputs.emplace_back(candidates_, branch.chosen, branch.lowers.data(), branch.reduced.data(),
-                          branch.lowers.size());
-    if (networks_.order.empty()) {
-      if (inputs.size() != 1 || inputs[0].size() != candidates_.size())
-        throw std::invalid_argument("the whole comes before its branches");
-      return {add_whole(inputs[0], branches[0].chosen, max_steps, watch)};
+  Added add_whole(const Branch& whole, std::size_t max_steps, bool searches_order, const base::Watch& watch) override {
+    if (!networks_.empty()) throw std::invalid_argument("the whole comes before its branches");
+    const Candidates<W> input = of_branch(whole);
+    Built built{limit_, *std::max_element(input.lower.begin(), input.lower.end())};
+    base::ThrottledWatch throttled(watch);
+    const Allowance allowed{wanted_.max_bytes / 2, max_steps};
+    try {
+      if (networks_.order.empty()) networks_.order = NodeOrders<W>(input, limit_).annealed(1, 0.7);
+      if (searches_order) search_order(input, std::max(bound_, built.bound), allowed, throttled);
+      deepen(input, networks_.order, allowed, throttled, built);
+    } catch (const base::Stopped&) {
+      built.outcome = Outcome::stopped;
     }
+    limit_ = built.limit;
+    bound_ = std::max(bound_, built.bound);
+    const bool is_complete = built.outcome == Outcome::complete;
+    if (!built.networks.empty() && (is_complete || part_.empty() || part_.limit < built.networks.limit)) {
+      Diagram& found = is_complete ? networks_ : part_;
+      found = Diagram{networks_.order, candidates_.costs, built.networks.limit, {}};
+      found.add(built.networks, whole.chosen);
+    }
+    return {built.outcome, among_all(built.prefixes, whole)};
+  }
+  std::vector<Added> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
+                         const base::Watch& watch) override {
+    if (networks_.order.empty()) throw std::invalid_argument("the whole comes before its branches");
+    std::vector<Candidates<W>> inputs;
+    for (const Branch& branch : branches) inputs.push_back(of_branch(branch));
     const std::size_t left = wanted_.max_bytes - std::min(wanted_.max_bytes, bytes());
     const Allowance allowed{left / kBranchesAtOnce, max_steps};
     std::vector<Built> built(inputs.size(), Built{limit_});
@@ -91,17 +119,17 @@ class Counting final : public NetworkCounter {
                         deepen(inputs[k], networks_.order, allowed, throttled, built[k]);
                       });
     } catch (const base::Stopped&) {
-      return std::vector<Outcome>(inputs.size(), Outcome::stopped);
+      return std::vector<Added>(inputs.size(), {Outcome::stopped});
     }
-    std::vector<Outcome> outcomes;
+    std::vector<Added> added;
     for (std::size_t k = 0; k < built.size(); ++k) {
-      outcomes.push_back(built[k].outcome);
+      added.push_back({built[k].outcome, among_all(built[k].prefixes, branches[k])});
       limit_ = std::min(limit_, built[k].limit);
       if (built[k].outcome == Outcome::complete && !built[k].networks.empty())
         networks_.add(built[k].networks, branches[k].chosen);
       built[k].networks = Diagram();
     }
-    return outcomes;
+    return added;
   }
   std::unique_ptr<Counted> count(Outcome outcome, Cost unexplored, const base::Watch& watch) override {
     auto counted = std::make_unique<Counted>();
@@ -116,7 +144,7 @@ class Counting final : public NetworkCounter {
   }
 
  private:
-  static constexpr std::size_t kFewSteps = 200'000;
+  static constexpr std::size_t kPrefixes = 40;
   static constexpr unsigned kBranchesAtOnce = 16;  // share the memory, whatever the number of threads
   static constexpr std::size_t kBytesAfterStop = std::size_t(1) << 26;
 
@@ -125,33 +153,20 @@ class Counting final : public NetworkCounter {
     Cost bound = -kNever;
     Diagram networks{};  // of the last stage that was finished
     Outcome outcome = Outcome::too_large;
+    std::vector<std::uint32_t> prefixes{};  // see Added
   };
 
-  Outcome add_whole(const Candidates<W>& whole, const std::vector<std::uint32_t>& chosen, std::size_t max_steps,
-                    const base::Watch& watch) {
-    Built built{limit_, *std::max_element(whole.lower.begin(), whole.lower.end())};
-    base::ThrottledWatch throttled(watch);
-    try {
-      build_whole(whole, {wanted_.max_bytes / 2, max_steps}, throttled, built);
-    } catch (const base::Stopped&) {
-      built.outcome = Outcome::stopped;
-    }
-    limit_ = built.limit;
-    bound_ = built.bound;
-    if (built.outcome != Outcome::complete)
-      part_ = std::move(built.networks);
-    else if (!built.networks.empty())
-      networks_.add(built.networks, chosen);
-    return built.outcome;
+  Candidates<W> of_branch(const Branch& branch) const {
+    return Candidates<W>(candidates_, branch.chosen, branch.lowers.data(), branch.reduced.data(), branch.lowers.size());
   }
-  // Also decides on the order of the nodes.
-  void build_whole(const Candidates<W>& whole, const Allowance& allowed, base::ThrottledWatch& watch, Built& built) {
-    networks_.order = NodeOrders<W>(whole, limit_).annealed(1, 0.7);
-    deepen(whole, networks_.order, {allowed.bytes, std::min(kFewSteps, allowed.steps)}, watch, built);
-    if (built.outcome == Outcome::complete || allowed.steps < kFewSteps) return;
-    const Candidates<W> cheap = with_room(whole, between(built.bound, built.limit, 0.5));
-    networks_.order = NodeOrders<W>(cheap, built.limit).best(built.bound, built.limit, allowed, watch);
-    deepen(whole, networks_.order, allowed, watch, built);
+  static std::vector<std::uint32_t> among_all(std::vector<std::uint32_t> prefixes, const Branch& branch) {
+    for (std::uint32_t& candidate : prefixes)
+      if (candidate != kOpen) candidate = branch.chosen[candidate];
+    return prefixes;
+  }
+  void search_order(const Candidates<W>& whole, Cost lowest, const Allowance& allowed, base::ThrottledWatch& watch) {
+    const Candidates<W> cheap = with_room(whole, between(lowest, limit_, 0.5));
+    networks_.order = NodeOrders<W>(cheap, limit_).best(lowest, limit_, allowed, watch);
   }
   // The candidates of networks that may cost at most this, and at least one of each node: they decide which order is
   // good.
@@ -179,7 +194,10 @@ class Counting final : public NetworkCounter {
     const Cost lowest = deepening.bound();
     for (const double part : {0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
       const Cost limit = part == 1.0 ? built.limit : between(lowest, built.limit, part);
-      if (!deepening.stage(limit, allowed, watch)) return;
+      if (!deepening.stage(limit, allowed, watch)) {
+        built.prefixes = deepening.prefixes(kPrefixes);
+        return;
+      }
       built.bound = std::max(built.bound, deepening.bound());
       if (deepening.bound() > limit) continue;  // no network there
       Diagram here = deepening.diagram(wanted_.with_classes);

@@ -17,6 +17,8 @@
 
 namespace credibn::factored {
 
+inline constexpr std::uint32_t kOpen = ~std::uint32_t(0);
+
 // What a stage may take.
 struct Allowance {
   std::size_t bytes;
@@ -67,6 +69,27 @@ class Deepening {
     learn();
     return true;
   }
+  // The cheapest ways to up to `count` states that the last stage went through, evenly spread: for each way the
+  // candidate of each node, kOpen where it is not decided.
+  std::vector<std::uint32_t> prefixes(std::size_t count) const {
+    std::vector<std::pair<std::size_t, std::uint32_t>> expanded;  // layers and states
+    for (std::size_t t = 1; t < n_; ++t)
+      for (std::size_t x = 0; x < steps_[t].least_left_out.size(); ++x)
+        if (steps_[t].least_left_out[x] != kNotExpanded) expanded.push_back({t, std::uint32_t(x)});
+    count = std::min(count, expanded.size());
+    std::vector<std::vector<LastStep>> ways(n_ + 1);
+    for (std::size_t t = 0; t < n_; ++t) ways[t + 1] = last_steps_to(t + 1);
+    std::vector<std::uint32_t> found(count * n_, kOpen);
+    for (std::size_t k = 0; k < count; ++k) {
+      auto [t, x] = expanded[(2 * k + 1) * expanded.size() / (2 * count)];
+      for (; t > 0; --t) {
+        const auto [before, candidate] = ways[t][x];
+        found[k * n_ + std::size_t(frontier_.order()[t - 1])] = candidate;
+        x = before;
+      }
+    }
+    return found;
+  }
   // The networks of the last stage.
   Diagram diagram(bool with_keys) const {
     Diagram found;
@@ -107,6 +130,9 @@ class Deepening {
       return 4 * states.capacity() + 8 * (least_before.capacity() + least_left_out.capacity() + first.capacity()) +
              sizeof(Edge) * edges.capacity();
     }
+  };
+  struct LastStep {  // of the cheapest way to a state
+    std::uint32_t state, candidate;
   };
   struct Row {
     int node;
@@ -199,6 +225,17 @@ class Deepening {
     steps_bytes_ = 0;
     for (const Steps& each : steps_) steps_bytes_ += each.bytes();
     return true;
+  }
+  std::vector<LastStep> last_steps_to(std::size_t t) const {
+    const Steps &from = steps_[t - 1], &to = steps_[t];
+    std::vector<LastStep> found(to.states.size());
+    for (std::uint32_t x = 0; x + 1 < from.first.size(); ++x)
+      for (std::size_t e = from.first[x]; e < from.first[x + 1]; ++e) {
+        const Edge& edge = from.edges[e];
+        if (from.least_before[x] + candidates_.costs[edge.candidate] == to.least_before[edge.to])
+          found[edge.to] = {x, edge.candidate};
+      }
+    return found;
   }
   // For each bound, what a node must pay beyond its least reduced cost because its set rules candidates out.
   void add_extras(const Row& row, std::vector<Cost>& extras) const {

@@ -165,6 +165,16 @@ class NetworkCounter:
     ) -> None: ...
     @property
     def bytes(self) -> int: ...
+    def add_whole(
+        self,
+        chosen: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        lowers: NDArray[np.int64],
+        reduced: NDArray[np.int64],
+        max_steps: int,
+        searches_order: bool,
+        watch: Callable[[float], bool] | None,
+    ) -> tuple[Literal["complete", "too_large", "stopped"], NDArray[np.int64]]: ...
     def add(
         self,
         chosen: NDArray[np.int64],
@@ -174,7 +184,7 @@ class NetworkCounter:
         max_steps: int,
         n_threads: int,
         watch: Callable[[float], bool] | None,
-    ) -> list[Literal["complete", "too_large", "stopped"]]: ...
+    ) -> list[tuple[Literal["complete", "too_large", "stopped"], NDArray[np.int64]]]: ...
     def count(
         self, unexplored: int | None, is_stopped: bool, watch: Callable[[float], bool] | None
     ) -> CountedNetworks: ...

@@ -12,8 +12,11 @@ from brute_force_engine import members_of
 from credibn import _core
 from credibn._run import Run
 from credibn.factored import count_credible
+from credibn.factored.bounds import completions, refined, whole
 from credibn.search import SearchProblem
+from credibn.search.collection import new_collection
 from credibn.search.dynamic_programming import DynamicProgramming
+from credibn.search.exploration import Exploration
 from profiles import examples
 from searching import TOLERANCE, arrays, dags_of, random_costs
 
@@ -48,7 +51,7 @@ def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=Non
     counter = _core.NetworkCounter(offsets, beyond, masks, int(known.sum()), width, with_classes, max_bytes)
     no_reduced = np.zeros((0, len(beyond)), dtype=np.int64)
     ends, no_lowers = np.array([0, len(beyond)]), np.zeros((1, 0), dtype=np.int64)
-    (outcome,) = counter.add(np.arange(len(beyond)), ends, no_lowers, no_reduced, 1 << 62, 1, watch)
+    outcome, _ = counter.add_whole(np.arange(len(beyond)), ends, no_lowers, no_reduced, 1 << 62, False, watch)
     return counter.count(None if outcome == "complete" else 0, outcome == "stopped", watch)
 
 
@@ -221,6 +224,59 @@ def test_cut_short_among_branches_all_networks_up_to_a_smaller_limit_are_counted
     expected = oracle.credible_dags(n, costs, reached + 1e-9)
     assert found.networks.n_networks() == len(expected)
     assert found.is_complete == (found.unexplored_bound == math.inf)
+
+
+def begun(costs, epsilon):
+    """A search with its root, and a way to a state for each candidate of the first two nodes."""
+    problem = problem_of(costs, epsilon, "networks")
+    search = Exploration(problem, new_collection(problem))
+    root = whole(search)
+    if root is None:
+        return search, None, None
+    firsts = [np.flatnonzero(root.is_open & (search.nodes == v)) for v in (0, 1)]
+    prefixes = [[a, b, *[-1] * (len(costs) - 2)] for a in firsts[0] for b in firsts[1]]
+    return search, root, np.array(prefixes)
+
+
+def bound_on(search, branch, prefix):
+    """The best of the bounds on networks that begin so."""
+    reduced = np.where(completions(search, branch.is_open, prefix), branch.reduced, np.inf)
+    return (branch.lowers + np.minimum.reduceat(reduced, search.offsets[:-1], axis=1).sum(axis=1)).max()
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32), st.booleans(), st.sampled_from([0.0, 1.0, 3.0]))
+@examples(40)
+def test_bounds_learned_from_states_hold_for_all_networks(n, seed, has_ties, epsilon):
+    costs = random_costs(n, np.random.default_rng(seed), has_ties=has_ties, share=0.4 if n == 5 else 1.0)
+    search, root, prefixes = begun(costs, epsilon)
+    credible = oracle.credible_dags(n, costs, epsilon)
+    if root is None:
+        assert not credible
+        return
+    branch, _ = refined(search, root, prefixes)
+    known = [dict(zip(parent_sets_of(search, v), range(*search.offsets[v : v + 2]), strict=True)) for v in range(n)]
+    for dag in credible:
+        taken = np.array([known[v][frozenset(parents)] for v, parents in enumerate(dag)])
+        assert branch.is_open[taken].all()
+        assert (branch.lowers + branch.reduced[:, taken].sum(axis=1) <= cost_of(dag, costs) + branch.margins).all()
+        for prefix in prefixes:
+            if (prefix[:2] == taken[:2]).all():
+                assert completions(search, branch.is_open, prefix)[taken].all()
+
+
+def parent_sets_of(search, v):
+    """The parent sets of a node's candidates."""
+    masks = search.masks[search.offsets[v] : search.offsets[v + 1], 0].tolist()
+    return [frozenset(p for p in range(search.n) if mask >> p & 1) for mask in masks]
+
+
+def test_bounds_learned_from_states_prove_more_of_them():
+    costs = equivalent_costs_on_a_grid(7, np.random.default_rng(3), has_ties=False)
+    search, root, prefixes = begun(costs, 2.0)
+    branch, _ = refined(search, root, prefixes)
+    before, after = (np.array([bound_on(search, some, prefix) for prefix in prefixes]) for some in (root, branch))
+    assert (after > before + 0.1).sum() > len(prefixes) / 4
+    assert (after >= np.minimum(before, search.collection.limit()) - 1e-6).all()
 
 
 def whole_costs(n, seed):

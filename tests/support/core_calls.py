@@ -558,9 +558,15 @@ def whole_arguments() -> Arguments:
         "lowers": np.array([[0]], dtype=np.int64),
         "reduced": np.zeros((1, 5), dtype=np.int64),
         "max_steps": 1 << 20,
-        "n_threads": 2,
+        "searches_order": True,
         "watch": None,
     }
+
+
+def branch_arguments() -> Arguments:
+    arguments = whole_arguments() | {"n_threads": 2}
+    del arguments["searches_order"]
+    return arguments
 
 
 def counter() -> _core.NetworkCounter:
@@ -569,8 +575,23 @@ def counter() -> _core.NetworkCounter:
 
 def counted() -> _core.CountedNetworks:
     added = counter()
-    added.add(**whole_arguments())
+    added.add_whole(**whole_arguments())
     return added.count(None, False, None)
+
+
+def counter_of_branches() -> _core.NetworkCounter:
+    split = counter()
+    assert split.add_whole(**whole_arguments() | {"max_steps": 0})[0] == "too_large"
+    return split
+
+
+def wrong_branches() -> dict[str, list[np.ndarray]]:
+    return {
+        "chosen": [np.array(chosen) for chosen in ([0, 1, 2, 3, 5], [0, 2, 1, 3, 4], [-1, 1, 2, 3, 4])],
+        "ends": [np.array(ends) for ends in ([0, 4], [1, 5], [0, 3, 5])],
+        "lowers": [np.array([[1 << 60]])],
+        "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
+    }
 
 
 def random_numbers() -> np.ndarray:
@@ -590,16 +611,13 @@ COUNTING = {
         },
     ),
     "NetworkCounter.bytes": Call(lambda: counter().bytes, dict),
+    "NetworkCounter.add_whole": Call(
+        lambda **arguments: counter().add_whole(**arguments), whole_arguments, wrong_branches()
+    ),
     "NetworkCounter.add": Call(
-        lambda **arguments: counter().add(**arguments),
-        whole_arguments,
-        {
-            "chosen": [np.array(chosen) for chosen in ([0, 1, 2, 3, 5], [0, 2, 1, 3, 4], [-1, 1, 2, 3, 4])],
-            "ends": [np.array(ends) for ends in ([0, 4], [1, 5], [0, 3, 5])],
-            "lowers": [np.array([[1 << 60]])],
-            "reduced": [np.full((1, 5), value, dtype=np.int64) for value in (-1, 1 << 57)],
-            "n_threads": THREADS,
-        },
+        lambda **arguments: counter_of_branches().add(**arguments),
+        branch_arguments,
+        wrong_branches() | {"n_threads": THREADS},
     ),
     "NetworkCounter.count": Call(
         lambda **arguments: counter().count(**arguments),

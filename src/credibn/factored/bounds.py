@@ -2,12 +2,13 @@
 
 Each solution of the relaxation gives a lower bound on every network of a branch, and a reduced cost for each candidate
 that adds to it. Counting takes the best of them state by state, so solutions that differ help more than the best one
-alone. They are found with random lower bounds on the columns.
+alone. The first are found with random lower bounds on the columns. Where counting takes too many steps, most of its
+states lead to no network; further solutions are those that prove this of some of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +21,11 @@ from credibn.search.exploration import Exploration
 from credibn.search.relaxation import Bound, Flags, Floats, Positions
 
 _SEED = 1
-_LIVE = 12
+_LIVE = 24
 """Bounds that counting gets: each costs time for every state."""
 _TRIED = 24
-_TRIED_IN_BRANCH = 8
-_MOST_DUALS = 40
+_MOST_PREFIXES = 200
+"""By which bounds are chosen, the newest ones."""
 _MOST_OPEN = 8_000
 """With more open candidates, every further linear program takes too long."""
 _COVERAGE = (0.15, 0.3, 0.6, 1.0)
@@ -43,7 +44,7 @@ class Branch:
     """Networks that take no other candidates than those open, with what dual values prove about them.
 
     Row j of `reduced` belongs to the bound `lowers[j]`: a network costs at least that, plus the reduced costs of its
-    candidates, up to `margins[j]`.
+    candidates, up to `margins[j]`. Counting gets the first bounds.
     """
 
     is_open: Flags
@@ -51,20 +52,27 @@ class Branch:
     lowers: Floats
     margins: Floats
     reduced: Floats
+    prefixes: Positions  # ways to states of its diagram: of each way the candidate of each node, or -1
 
     def rooms(self, limit: float) -> Floats:
         """Return for each candidate what a network that takes it may cost beyond its bound; negative: none takes it."""
         rooms: Floats = np.min(limit + self.margins[:, None] - self.lowers[:, None] - self.reduced, axis=0)
         return rooms
 
-    def in_steps(self, grid: Grid, limit: float) -> tuple[Positions, NDArray[np.int64], NDArray[np.int64]]:
+    def with_bounds(self, chosen: list[int]) -> Branch:
+        """Return the branch with some of its bounds, in this order."""
+        duals = [self.duals[j] for j in chosen]
+        return replace(
+            self, duals=duals, lowers=self.lowers[chosen], margins=self.margins[chosen], reduced=self.reduced[chosen]
+        )
+
+    def in_steps(self, grid: Grid) -> tuple[Positions, NDArray[np.int64], NDArray[np.int64]]:
         """Return the open candidates, and the bounds in steps of a grid, rounded down."""
         chosen = np.flatnonzero(self.is_open)
-        best = _choose(self.lowers, self.reduced[:, chosen], limit)
         # With the margins that cover the rounding of both, twice: once for the difference from the base.
-        lowers = np.floor((self.lowers - grid.base - 2 * self.margins) / grid.step) - 1 - grid.rounding
-        reduced = np.floor(np.maximum(self.reduced[best][:, chosen], 0.0) / grid.step)
-        lowers, is_useful = lowers[best], lowers[best] > -LARGEST
+        lowers = np.floor((self.lowers - grid.base - 2 * self.margins) / grid.step)[:_LIVE] - 1 - grid.rounding
+        reduced = np.floor(np.maximum(self.reduced[:_LIVE, chosen], 0.0) / grid.step)
+        is_useful = lowers > -LARGEST
         # What the core cannot add up becomes less, which is a bound too; at the least, no cost in steps is below 0.
         lowers = np.where(is_useful, np.minimum(lowers, LARGEST), 0.0)
         reduced = np.where(is_useful[:, np.newaxis], np.minimum(reduced, LARGEST_OF_NODE), 0.0)
@@ -93,7 +101,11 @@ def whole(search: Exploration) -> Branch | None:
             ]
             memory.save("bounds", key, pack(branches, search.problem))
     search.solve_again(*duals[0], is_open)
-    return bounded(search, is_open, duals)
+    branch = bounded(search, is_open, duals)
+    if branch is None:
+        return None
+    reduced = branch.reduced[:, branch.is_open != 0]
+    return branch.with_bounds(_choose(branch.lowers, reduced, search.collection.limit()))
 
 
 def _first_duals(search: Exploration, root: Part) -> tuple[list[Dual], Flags]:
@@ -115,17 +127,79 @@ def tightened(search: Exploration, branch: Branch) -> Branch | None:
     strongest, is_open = search.tighten(branch.is_open, False)
     if strongest.lower > search.collection.limit() + strongest.margin or not _has_all(search, is_open):
         return None
-    others, is_open = _diverse(search, is_open, _TRIED_IN_BRANCH)
-    return bounded(search, is_open, [_dual_of(strongest), *others, *branch.duals][:_MOST_DUALS])
+    return bounded(search, is_open, [_dual_of(strongest), *branch.duals], branch.prefixes)
 
 
-def bounded(search: Exploration, is_open: Flags, duals: list[Dual]) -> Branch | None:
+def refined(search: Exploration, branch: Branch, prefixes: Positions) -> tuple[Branch | None, float]:
+    """Return a branch with the dual values that prove most about states of its diagram; None: it has no network.
+
+    Also return how many of the prefixes were proven to lead to no network, as a share.
+
+    Most states lead to no network within the limit, though no bound says so yet. The linear program that takes what
+    led to a state, and no candidate that closes a cycle with it, has dual values that do, and they do so for many
+    other states too: bounds that are learned from where they were missing.
+    """
+    search.relaxation.add(branch.duals[0].cuts.tolist())
+    duals, n_proven = list(branch.duals), 0
+    for prefix in prefixes:
+        if not search.report("counting", search.share_done):
+            break
+        search.relaxation.restrict(completions(search, branch.is_open, prefix))
+        bound = search.relaxation.solve()
+        n_proven += bound.lower > search.collection.limit()
+        duals.append(_dual_of(bound))
+    known = np.concatenate([branch.prefixes, prefixes])[-_MOST_PREFIXES:]
+    found = bounded(search, branch.is_open, duals, known)
+    better = None if found is None else found.with_bounds(_best_for_prefixes(search, found))
+    return better, n_proven / max(1, len(prefixes))
+
+
+def completions(search: Exploration, is_open: Flags, prefix: Positions) -> Flags:
+    """Return the candidates that a network with these may take: those that close no cycle with them alone."""
+    opened = is_open.copy()
+    decided = prefix[prefix >= 0]
+    children = search.nodes[decided]
+    reaches = np.zeros((search.n, search.n), dtype=bool)  # [u, v]: from u to v
+    reaches[:, children] = search.splitter.parent_bits(search.masks[decided]).T
+    for k in children:
+        reaches |= reaches[:, k, np.newaxis] & reaches[k]
+    opened[np.isin(search.nodes, children)] = 0
+    opened[decided] = is_open[decided]
+    others = np.flatnonzero(opened & ~np.isin(np.arange(len(opened)), decided))
+    bits = search.splitter.parent_bits(search.masks[others]).astype(bool)
+    opened[others[(bits & reaches[search.nodes[others]]).any(axis=1)]] = 0
+    return opened
+
+
+def _best_for_prefixes(search: Exploration, branch: Branch) -> list[int]:
+    """Choose bounds one after the other, each the one that adds most to what is proven about the prefixes."""
+    limit, chosen = search.collection.limit(), np.flatnonzero(branch.is_open)
+    first = np.searchsorted(chosen, search.offsets[:-1])
+    values = np.empty((len(branch.prefixes), len(branch.duals)))
+    for row, prefix in zip(values, branch.prefixes, strict=True):
+        is_left = completions(search, branch.is_open, prefix)[chosen] != 0
+        reduced = np.where(is_left, branch.reduced[:, chosen], np.inf)
+        row[:] = branch.lowers + np.minimum.reduceat(reduced, first, axis=1).sum(axis=1)
+    values = np.minimum(values, limit)
+    best, proven = [0], values[:, 0]
+    while len(best) < min(_LIVE, len(branch.duals)):
+        gains = (np.maximum(values, proven[:, np.newaxis]) - proven[:, np.newaxis]).sum(axis=0)
+        best.append(int(gains.argmax()))
+        if gains[best[-1]] <= 0.0:
+            break
+        proven = np.maximum(proven, values[:, best[-1]])
+    rest = [j for j in range(len(branch.duals)) if j not in best]
+    return [*best, *rest][:_LIVE]
+
+
+def bounded(search: Exploration, is_open: Flags, duals: list[Dual], prefixes: Positions | None = None) -> Branch | None:
     """Bound a branch by given dual values, and drop candidates, as long as that drops any; None: it has no network."""
     limit = search.collection.limit()
+    prefixes = np.empty((0, search.n), dtype=np.int64) if prefixes is None else prefixes
     while _has_all(search, is_open):
         known = [search.problem.bound(*dual, is_open) for dual in duals]
         lowers, margins = np.array([lower for lower, _, _ in known]), np.array([margin for _, margin, _ in known])
-        branch = Branch(is_open, duals, lowers, margins, np.array([reduced for _, _, reduced in known]))
+        branch = Branch(is_open, duals, lowers, margins, np.array([reduced for _, _, reduced in known]), prefixes)
         is_left = is_open & (branch.rooms(limit) >= 0).astype(np.uint8)
         if (is_left == is_open).all():
             return branch

@@ -15,26 +15,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.factored.bounds import Branch, bounded, tightened, whole
+from credibn.factored.bounds import Branch, bounded, refined, tightened, whole
 from credibn.factored.branching import split
 from credibn.factored.grid import Grid, grid_of
 from credibn.search.collection import new_collection, tally_of
 from credibn.search.exploration import Exploration
 from credibn.search.memory import allowed_bytes
 from credibn.search.problem import SearchProblem
-from credibn.search.relaxation import Flags
+from credibn.search.relaxation import Flags, Positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 NAME = "factored"
 _LIMITS_AT_A_TIME = 32
-_MAX_STEPS = 300_000
+_MAX_STEPS = 320_000
 """Of a branch, in one stage: some seconds."""
 _GROUP = 64
 """Branches whose diagrams are built at a time, by several threads."""
 _FEW_STEPS = 5_000
-"""Less than fresh dual values cost."""
+"""Less than better bounds cost."""
+_GROWTH, _ATTEMPTS = 4, 2
+"""How many times more steps are allowed when attempts with better bounds, this many, took too many."""
+_FOR_WHOLE = 4
+"""How many times more steps the whole may take than a branch: branches repeat what they have in common."""
+_SEARCH_ORDER = (4, 6, 8)
+"""Attempts before which a better order of the nodes is looked for: that pays when the bounds are good."""
+_MANY_PROVEN = 0.5
+"""Of the states looked at: where fewer lead to no network, better bounds save the whole little, and branches more."""
+_SOME_PROVEN = 0.25
+"""Of the states of a branch: where fewer lead to no network, better bounds cost more than they save."""
+_FIRST_SAMPLE = 4
+"""Of the states that a branch comes to first, one in this many decides on that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +294,10 @@ class _Branches:
 
     def add_all(self, root: Branch) -> int | None:
         """Add the networks of all branches; return a bound on those left out, in steps, None if there are none."""
-        if self._add([root], self.max_steps) == [True]:
+        found = self._add_whole(root)
+        if found is None:
             return None
-        todo = self._split(root, 1.0, 0)
+        root, todo = found, self._split(found, 1.0, 0)
         left_out = [] if todo else [root]
         while todo and not left_out:
             tasks = todo.pop()
@@ -297,6 +310,33 @@ class _Branches:
         left_out += [tasks[0].parent for tasks in todo] if left_out else []
         return min((self._lower(branch) for branch in left_out), default=None)
 
+    def _add_whole(self, root: Branch) -> Branch | None:
+        """Add all networks; where that takes too many steps even with better bounds, return these."""
+        for attempt, max_steps in enumerate(self._allowances(_FOR_WHOLE * self.max_steps)):
+            outcome, prefixes = self.counter.add_whole(
+                *self._inputs([root]), max_steps, attempt in _SEARCH_ORDER, self._watch
+            )
+            if outcome == "complete":
+                self.n_done += 1
+                return None
+            if outcome == "stopped":
+                break
+            better, share_proven = refined(self.search, root, self._among_all(prefixes))
+            if better is None:
+                return None
+            root = better
+            if attempt >= _SEARCH_ORDER[0] and share_proven < _MANY_PROVEN:
+                break
+        return root
+
+    def _allowances(self, most: int) -> list[int]:
+        """Return how many steps the attempts may take: few at first, since better bounds save most of them."""
+        most = max(most, self.search.n)  # always enough for one network
+        allowed = [min(most, _FEW_STEPS)]
+        while allowed[-1] < most:
+            allowed.append(min(most, _GROWTH * allowed[-1]))
+        return [max_steps for max_steps in allowed for _ in range(_ATTEMPTS)]
+
     def _split(self, branch: Branch, share: float, level: int) -> list[list[_Task]]:
         """Return the branches of a branch, in groups, the first to be done last; none where it is time to stop."""
         if self.search.is_stopped or 2 * self.counter.bytes > self.max_bytes:
@@ -307,40 +347,64 @@ class _Branches:
         return [[_Task(remaining, branch, share / 2, level + 1)], *reversed(groups)] if tasks else []
 
     def _count(self, tasks: list[_Task]) -> list[tuple[_Task, Branch]]:
-        """Add the networks of tasks, at first with the dual values of their parent; return what is too large."""
-        known = [(task, bounded(self.search, task.is_open, task.parent.duals)) for task in tasks]
-        left = self._left(known, min(_FEW_STEPS, self.max_steps))
-        if self.search.is_stopped:
-            return left
-        fresh = [(task, tightened(self.search, branch)) for task, branch in left]
-        return left if self.search.is_stopped else self._left(fresh, self.max_steps)
+        """Add the networks of tasks, at first with the dual values of their parent; return what is too large.
 
-    def _left(self, tasks: list[tuple[_Task, Branch | None]], max_steps: int) -> list[tuple[_Task, Branch]]:
-        """Add the networks of tasks; return those that are too large."""
-        real = [(task, branch) for task, branch in tasks if branch is not None]
-        are_added = self._add([branch for _, branch in real], max_steps)
-        return [pair for pair, is_added in zip(real, are_added, strict=True) if not is_added]
+        Where some states prove to lead to no network, bounds get better with every attempt. All else gets the most
+        steps at once.
+        """
+        bounds = [(task, bounded(self.search, task.is_open, task.parent.duals)) for task in tasks]
+        left = [(task, branch) for task, branch in bounds if branch is not None]
+        rest: list[tuple[_Task, Branch]] = []
+        *fewer, most = self._allowances(self.max_steps)
+        for attempt, max_steps in enumerate(fewer):
+            failed = self._too_large(left, max_steps)
+            left = []
+            for task, branch, prefixes in failed:
+                fresh = tightened(self.search, branch) if attempt == 0 else branch
+                sample = prefixes[::_FIRST_SAMPLE] if attempt == 0 else prefixes
+                better, share_proven = (None, 0.0) if fresh is None else refined(self.search, fresh, sample)
+                if not self.search.report("counting", self.share_done):
+                    return [(task, branch) for task, branch, _ in failed] + (rest if attempt > 0 else [])
+                if better is not None:
+                    (left if attempt > 0 or share_proven >= _SOME_PROVEN else rest).append((task, better))
+        return [(task, branch) for task, branch, _ in self._too_large(left + rest, most)]
 
-    def _add(self, branches: list[Branch], max_steps: int) -> list[bool]:
-        """Add the networks of branches that are not too large; return for each whether it was added."""
+    def _too_large(self, tasks: list[tuple[_Task, Branch]], max_steps: int) -> list[tuple[_Task, Branch, Positions]]:
+        """Add the networks of tasks; return those that take more steps, with ways to states."""
+        added = self._add([branch for _, branch in tasks], max_steps)
+        return [
+            (*pair, self._among_all(prefixes))
+            for pair, (outcome, prefixes) in zip(tasks, added, strict=True)
+            if outcome != "complete"
+        ]
+
+    def _add(self, branches: list[Branch], max_steps: int) -> list[tuple[str, Positions]]:
+        """Add the networks of branches that are not too large; return the outcome of each, and ways to states."""
         if not branches:
             return []
-        inputs = [branch.in_steps(self.grid, self.search.collection.limit()) for branch in branches]
-        outcomes = self.counter.add(
+        n_threads = self.search.asked_for.run.n_threads
+        added = self.counter.add(*self._inputs(branches), max_steps, n_threads, self._watch)
+        self.n_done += sum(outcome == "complete" for outcome, _ in added)
+        return list(added)
+
+    def _inputs(self, branches: list[Branch]) -> tuple[Positions, Positions, Positions, Positions]:
+        """Return the open candidates of branches, where those of each begin, and their bounds."""
+        inputs = [branch.in_steps(self.grid) for branch in branches]
+        n_bounds = max(len(lowers) for _, lowers, _ in inputs)  # where there are fewer, the first one comes again
+        rows = [np.where(np.arange(n_bounds) < len(lowers), np.arange(n_bounds), 0) for _, lowers, _ in inputs]
+        return (
             np.searchsorted(self.candidates, np.concatenate([chosen for chosen, _, _ in inputs])),
             np.cumsum([0, *(len(chosen) for chosen, _, _ in inputs)]),
-            np.array([lowers for _, lowers, _ in inputs]),
-            np.concatenate([reduced for _, _, reduced in inputs], axis=1),
-            max(max_steps, self.search.n),  # always enough for one network
-            self.search.asked_for.run.n_threads,
-            self._watch,
+            np.array([lowers[row] for (_, lowers, _), row in zip(inputs, rows, strict=True)]),
+            np.concatenate([reduced[row] for (_, _, reduced), row in zip(inputs, rows, strict=True)], axis=1),
         )
-        are_added = [outcome == "complete" for outcome in outcomes]
-        self.n_done += sum(are_added)
-        return are_added
+
+    def _among_all(self, prefixes: Positions) -> Positions:
+        """Return ways to states with their candidates as positions among all."""
+        return np.where(prefixes < 0, -1, self.candidates[prefixes])
 
     def _lower(self, branch: Branch) -> int:
-        return int(branch.in_steps(self.grid, self.search.collection.limit())[1].max())
+        return int(branch.in_steps(self.grid)[1].max())
 
     def _watch(self, _: float) -> bool:
         return self.search.report("counting", self.share_done)
