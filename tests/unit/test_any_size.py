@@ -1,5 +1,6 @@
 """Sets of any size: listed where that ends, counted where it does not; and the share of the posterior as a goal."""
 
+import itertools
 import json
 import math
 import time
@@ -20,7 +21,7 @@ from credibn.errors import OptionError, TooLargeError
 from credibn.examples import sample_asia
 from credibn.factored import FactoredNetworks
 from credibn.factored.stored import as_arrays
-from credibn.learning import any_size, credible_share
+from credibn.learning import any_size, credible_share, score_source
 from credibn.options import SearchOptions
 from credibn.report.provenance import repeating_call
 from credibn.search import engines, exploration, make_problem, run_search
@@ -350,6 +351,69 @@ def test_a_share_gives_the_set_of_its_epsilon(table, share):
     assert counted.epsilon == found.epsilon
     assert counted.n_networks == found.n_networks
     assert counted.posterior_share == pytest.approx(found.posterior_share, abs=1e-12)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """How often parent sets were scored, and the epsilon of each search on the way to a share."""
+    seen, score = SimpleNamespace(n_scored=0, epsilons=[]), score_source.try_score
+
+    def counted(*args, **options):
+        seen.n_scored += 1
+        return score(*args, **options)
+
+    def searched(call, scores, epsilon):
+        seen.epsilons.append(epsilon)
+        return any_size.find_any_size(call, scores, epsilon)
+
+    monkeypatch.setattr(score_source, "try_score", counted)
+    monkeypatch.setattr(credible_share, "find_any_size", searched)
+    return seen
+
+
+def columns(table, count):
+    return table.select(table.column_names[2 : 2 + count])
+
+
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_each_step_to_a_share_takes_the_scores_of_all_networks(table, score, steps):
+    data = columns(table, 6)
+    found = learn(data, score=score, share=0.95)
+    assert len(steps.epsilons) == 3
+    assert steps.n_scored == 1
+    last = score_parent_sets(data, score=score, epsilon=steps.epsilons[-1])
+    for name in ("offsets", "scores", "masks"):
+        assert np.array_equal(getattr(found.score_table, name), getattr(last, name))
+    assert found.score_table.provenance == last.provenance
+    same = learn(data, score=score, epsilon=found.epsilon)
+    assert np.array_equal(same.structures.scores, found.structures.scores)
+    for expected, network in itertools.islice(zip(same.networks(), found.networks(), strict=True), 100):
+        assert network.edges == expected.edges
+
+
+def test_each_step_to_a_share_is_scored_where_pruning_would_take_longer(table, steps, monkeypatch):
+    data = columns(table, 6)
+    reused = learn(data, share=0.95)
+    monkeypatch.setattr(score_source, "_SECONDS_PER_PAIR", math.inf)
+    steps.n_scored, steps.epsilons = 0, []
+    scored = learn(data, share=0.95)
+    assert steps.n_scored == 1 + len(steps.epsilons)
+    assert scored.epsilon == reused.epsilon
+    assert np.array_equal(scored.structures.choices, reused.structures.choices)
+    assert np.array_equal(scored.structures.scores, reused.structures.scores)
+
+
+def test_scores_on_a_finer_grid_are_computed_anew_for_a_share(table, steps):
+    data = columns(table, 5)
+    found = learn(data, score="bdeu", share=0.95)
+    assert found.score_table.tolerance < score_parent_sets(data, score="bdeu", epsilon=50.0).tolerance
+    assert steps.n_scored == 1 + len(steps.epsilons)
+
+
+def test_a_share_takes_few_steps_and_the_last_is_not_far_beyond(table, steps):
+    found = learn(columns(table, 6), share=0.95)
+    assert len(steps.epsilons) == 3
+    assert found.epsilon < steps.epsilons[-1] < found.epsilon + 0.4
 
 
 def test_the_call_in_the_report_asks_for_the_share_alone(table):

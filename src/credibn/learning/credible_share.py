@@ -18,8 +18,10 @@ from credibn.options import DEFAULT_BAYES_FACTOR
 from credibn.posterior import epsilon_for_all
 from credibn.search import tolerance_of
 
-_LEAST_STEP, _MOST_STEP = 0.4, 2.0
-"""Nats by which epsilon grows: work grows with its exponential, so a step too many costs more than a short one."""
+_LEAST_STEP, _MOST_STEP = 0.4, 3.0
+"""Nats by which epsilon grows. Work grows with its exponential: far too long a step costs more than one too many."""
+_MARGIN = 0.2
+"""Nats beyond the prediction, which is rather short: a step that just misses the share doubles the work."""
 _LOOK_BACK = 0.7
 
 
@@ -86,7 +88,7 @@ def _growth(step: _Step, log_wanted: float, log_total: float) -> float:
     gaps = np.array([max(0.0, step.epsilon - _LOOK_BACK), step.epsilon])
     before, now = map(_log_odds, (step.answer.rows.log_masses(gaps) - log_total).tolist())
     slope = max(now - before, 1e-3) / _LOOK_BACK
-    return min(_MOST_STEP, max(_LEAST_STEP, (_log_odds(log_wanted - log_total) - now) / slope))
+    return min(_MOST_STEP, max(_LEAST_STEP, _MARGIN + (_log_odds(log_wanted - log_total) - now) / slope))
 
 
 def _log_odds(log_share: float) -> float:

@@ -20,6 +20,7 @@ from credibn.scores import BGe, GaussianBIC, ScoreTable, read_scores
 from credibn.scores.partial import PartialScoring
 from credibn.scores.prediction import limit_parents
 from credibn.scores.problem import ScoringProblem
+from credibn.scores.pruning import count_pairs, prune_for
 from credibn.scores.scoring import (
     LONG,
     ScoringEstimate,
@@ -47,6 +48,8 @@ _SECONDS_PER_COUNT, _SECONDS_PER_SCORE, _SECONDS_PER_SET, _SECONDS_PER_CALL = 1e
 _MOMENT, _SHORT = 1.0, 10.0
 """Seconds: scoring that may take longer than the first is predicted by a sample of it; less than the second needs no
 word beforehand, however short the time limit is."""
+_SECONDS_PER_PAIR, _LEFT_BY_RULES = 1.5e-9, 1 / 8
+"""For two parent sets that pruning compares; and the part of scoring that its rules leave, where they save little."""
 
 
 class ScoreSource(Protocol):
@@ -180,6 +183,7 @@ class _FromData:
     def __init__(self, data: Any, reading: ReadOptions, scoring: ScoreOptions, run: Run) -> None:
         self._run, self._prior = run, scoring.prior
         self._table: ScoreTable | None = None
+        self._for_all: ScoreTable | None = None
         with run.timing("read"):
             self._problem = make_problem(data, scoring, 0.0, reading, run.deadline)
         self._partial = PartialScoring(self._problem)
@@ -221,7 +225,7 @@ class _FromData:
             return partial.table(self._prior, estimate, run)
 
     def _scored(self, epsilon: float, stage: str) -> ScoreTable | None:
-        """Score, unless a table for this epsilon or a larger one is at hand; None if the run was stopped."""
+        """Score, unless a table that serves this epsilon is at hand; None if the run was stopped."""
         known = None if self._table is None else self._table.epsilon
         if self._table is not None and known is not None and known >= epsilon:
             return self._table
@@ -237,6 +241,9 @@ class _FromData:
                     Option("memory_limit"),
                     Option("max_parents"),
                 )
+            if stage == "score" and (pruned := self._pruned(problem, estimate)) is not None:
+                self._table = pruned
+                return pruned
             self._partial = PartialScoring(problem)
             if stage == "score":
                 self._look_ahead(problem, estimate)
@@ -245,9 +252,21 @@ class _FromData:
                 return None
             self._partial.finished.clear()
             table = table_of(problem, self._prior, estimate, found)
-        if stage == "score":  # a search needs far less than the sum over all networks
+        if stage == "score":
             self._table = table
+        else:  # a search needs far less than the sum over all networks
+            self._for_all = table
         return table
+
+    def _pruned(self, problem: ScoringProblem, estimate: ScoringEstimate) -> ScoreTable | None:
+        """Return what was scored for all networks, pruned; None where scoring gives other digits or may be faster."""
+        table = self._for_all
+        if table is None or table.tolerance != estimate.tolerance:  # scores are rounded to another grid
+            return None
+        if count_pairs(table) * _SECONDS_PER_PAIR > _LEFT_BY_RULES * _seconds_at_most(problem, estimate):
+            return None
+        pruned = prune_for(table, problem.epsilon, lambda: self._run("score", 0.0))
+        return pruned if pruned.epsilon == problem.epsilon else None
 
     def _look_ahead(self, problem: ScoringProblem, estimate: ScoringEstimate) -> None:
         """Predict how long scoring takes; where that is too long, say so, and score small sets first."""

@@ -20,8 +20,7 @@ def prune_for(table: ScoreTable, epsilon: float, should_continue: Callable[[], b
     for which epsilon it was scored or whether equivalent networks score the same: that is judged by all its sets.
     """
     known = table.epsilon, table.tolerance, table.provenance.get("score_equivalent")
-    counts = table.counts.astype(object)
-    if None in known or epsilon >= (table.epsilon or 0.0) or sum(counts**2) > _MOST_PAIRS:
+    if None in known or epsilon >= (table.epsilon or 0.0) or count_pairs(table) > _MOST_PAIRS:
         return table
     gap = epsilon + 2 * (table.tolerance or 0.0)
     kept = list[NDArray[np.int64]]()
@@ -38,6 +37,11 @@ def prune_for(table: ScoreTable, epsilon: float, should_continue: Callable[[], b
         masks=table.masks[rows],
         provenance={**table.provenance, "epsilon": epsilon},
     )
+
+
+def count_pairs(table: ScoreTable) -> int:
+    """Return how many pairs of candidates of one node pruning may compare."""
+    return int(sum(table.counts.astype(object) ** 2))
 
 
 def _not_dominated(
