@@ -23,13 +23,13 @@ def prune_for(table: ScoreTable, epsilon: float, should_continue: Callable[[], b
     if None in known or epsilon >= (table.epsilon or 0.0) or count_pairs(table) > _MOST_PAIRS:
         return table
     gap = epsilon + 2 * (table.tolerance or 0.0)
-    kept = list[NDArray[np.int64]]()
+    remaining = list[NDArray[np.int64]]()
     for first, last in zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True):
         of_node = _not_dominated(table.scores[first:last], table.masks[first:last], gap, should_continue)
         if of_node is None:
             return table
-        kept.append(first + of_node)
-    rows = np.concatenate(kept)
+        remaining.append(first + of_node)
+    rows = np.concatenate(remaining)
     return replace(
         table,
         offsets=np.searchsorted(rows, table.offsets),
@@ -49,7 +49,7 @@ def _not_dominated(
 ) -> NDArray[np.int64] | None:
     """Return the rows, the best first, that no subset betters by more than the gap; None if told to stop.
 
-    What a dominated set dominates, its own subset dominates too: so sets are compared with those that are kept.
+    What a dominated set dominates, its own subset dominates too: so sets are compared only with those that remain.
     """
     is_kept = np.ones(len(scores), dtype=bool)
     for first in range(0, len(scores), _BLOCK):
