@@ -86,6 +86,7 @@ class Counting final : public NetworkCounter {
     base::ThrottledWatch throttled(watch);
     const Allowance allowed{wanted_.max_bytes / 2, max_steps};
     try {
+      throttled.call();
       if (networks_.order.empty()) networks_.order = NodeOrders<W>(input, limit_).annealed(1, 0.7);
       if (searches_order) search_order(input, std::max(bound_, built.bound), allowed, throttled);
       deepen(input, networks_.order, allowed, throttled, built);
