@@ -168,7 +168,7 @@ def test_words(credible):
     summary = credible.summary()
     assert f"{credible.n_networks} networks in {credible.n_classes} Markov equivalence classes" in summary
     assert "within 6 nats (a Bayes factor of 403.4) of the optimal score" in summary
-    assert f"No network that scores at least {credible.optimal_score - 6:.6f} is missing." in summary
+    assert f"No network that scores at least {credible.optimal_score - 6:,.6f} is missing." in summary
     assert ("listed one by one" in summary) is (credible.rows.class_of is not None)
 
 

@@ -295,12 +295,12 @@ class CredibleSet(Pictures):
             tied = "; others may score the same" if self.n_tied_at_boundary is None else tied
             return f"These are the best {what}{scope}, {self.n_requested:,} or all there are: none scores higher{tied}."
         if self.complete:
-            return f"No network{scope} that scores at least {last:.6f} is missing."
+            return f"No network{scope} that scores at least {last:,.6f} is missing."
         if self.unexplored_bound == math.inf:
             return "Networks that score higher than these may exist: nothing was proven before the search stopped."
         proven = "The optimum is proven. " if self.is_optimum_proven else "Better networks may exist. "
         within = _up_to_factor(self.optimal_score - (self.unexplored_bound or 0.0))
-        return f"{proven}No network{scope} that scores above {self.unexplored_bound:.6f}{within} is missing."
+        return f"{proven}No network{scope} that scores above {self.unexplored_bound:,.6f}{within} is missing."
 
     @property
     def _scope(self) -> str:
