@@ -732,7 +732,7 @@ class CredibleSet(Pictures):
             self.share_of(who),
             *([] if caution is None else [f"Warning: {caution.worded(words)}"]),
             f"{'It scores' if is_single else 'They score'} within {self.epsilon:.4g} nats (a Bayes factor of "
-            f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:.6f}.",
+            f"{self.bayes_factor:.4g}) of the {best} score {self.optimal_score:,.6f}.",
             self.guarantee if self.complete else f"Stopped early ({self.stopped_because}). {self.guarantee}",
         ]
         if not self.complete and self.settings.get("share") is not None:
@@ -747,7 +747,7 @@ class CredibleSet(Pictures):
         state = "complete" if self.complete else f"incomplete: {self.stopped_because}"
         return (
             f"CredibleSet({', '.join(self._counts('class'))}, "
-            f"{plural(len(self.names), 'variable')}, optimal score {self.optimal_score:.6f}, "
+            f"{plural(len(self.names), 'variable')}, optimal score {self.optimal_score:,.6f}, "
             f"epsilon {self.epsilon:.4g}, {state})"
         )
 

@@ -206,6 +206,12 @@ class RecordLines(Iterator[str]):
             return line
 
 
+def _why(error: csv.Error | UnicodeDecodeError, file: TextFile) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte 0x{error.object[error.start]:02x} begins no character of {file.encoding}"
+    return str(error)
+
+
 def copy_as_utf8(file: TextFile, delimiter: str, header: tuple[str, ...], copy: str) -> None:
     """Write the table as UTF-8 text with one kind of line end and without comments."""
     with file.open() as text, open(copy, "w", encoding="utf-8", newline="") as sink:
@@ -223,7 +229,7 @@ def copy_as_utf8(file: TextFile, delimiter: str, header: tuple[str, ...], copy: 
                     "{!r}, line {}: {}; repair the line, or pass the {} of the file",
                     file.path,
                     lines.number + 1,
-                    error,
+                    _why(error, file),
                     Option("encoding"),
                 ) from error
             if row is None:
