@@ -31,7 +31,9 @@ def main() -> None:
     """Run the command line; Ctrl-C and SIGTERM end it with status 130, and save what was found where possible."""
     global _began
     _began = time.monotonic()
-    atexit.register(gc.disable)  # Python would look for garbage once more, among all that was imported
+    # Python would look for garbage once more, among all that was imported. It still does as it unloads the modules;
+    # gc.freeze would prevent that too, but then nanobind reports the objects in DuckDB's cycles as leaks.
+    atexit.register(gc.disable)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _BLAS_TIMEOUT)
     guard_streams()
     handled = [
