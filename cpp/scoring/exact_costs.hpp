@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/progress.hpp"
@@ -20,7 +21,7 @@ using base::StopFlag;
 class ExactCosts {
  public:
   ExactCosts(const Table& table, const Grid& grid, const Request& request, const TermPool<std::int64_t>& terms)
-      : table_(table), grid_(grid), request_(request), lent_(terms.borrow()), terms_(*lent_) {
+      : table_(table), grid_(grid), request_(request), lent_(terms.borrow()), terms_(*lent_), no_parent_(table.n_rows) {
     levels_.push_back({one_cell(table), -1, 1.0, 0});
   }
 
@@ -35,7 +36,6 @@ class ExactCosts {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return parents[a] < parents[b]; });
     for (std::size_t c : order) {
       stop.check();
-      move_to(parents[c]);
       found.costs[c] = cost(found.nodes[c], parents[c]);
     }
   }
@@ -49,11 +49,11 @@ class ExactCosts {
     std::uint64_t dropped;
   };
 
-  // Reuses the partitions that the set shares with the previous one.
-  void move_to(const std::vector<int>& parents) {
+  // The partition by the first `size` of the parents. Those that this set shares with the previous one are there.
+  const Level& partition_by(const std::vector<int>& parents, std::size_t size) {
     std::size_t depth = 0;
-    while (depth < parents.size() && depth + 1 < n_levels_ && levels_[depth + 1].last == parents[depth]) ++depth;
-    for (; depth < parents.size(); ++depth) {
+    while (depth < size && depth + 1 < n_levels_ && levels_[depth + 1].last == parents[depth]) ++depth;
+    for (; depth < size; ++depth) {
       if (levels_.size() == depth + 1) levels_.emplace_back();
       const Level& from = levels_[depth];
       Level& to = levels_[depth + 1];
@@ -64,35 +64,45 @@ class ExactCosts {
                                            return end - begin > 1 || table_.weights[*begin] > 1;
                                          });
     }
-    n_levels_ = parents.size() + 1;
+    n_levels_ = size + 1;
+    return levels_[size];
   }
 
+  // The rows are only counted by the last parent, not sorted: few sets share all their parents with a larger one.
   double cost(int child, const std::vector<int>& parents) {
-    const Level& level = levels_[n_levels_ - 1];
+    const std::size_t size = parents.size();
+    const Level& level = partition_by(parents, size > 0 ? size - 1 : 0);
+    const Code *codes = table_.column(child),
+               *last_codes = size > 0 ? table_.column(parents.back()) : no_parent_.data();
     const auto arity = std::size_t(table_.arities[std::size_t(child)]);
+    const auto n_states = size > 0 ? std::size_t(table_.arities[std::size_t(parents.back())]) : 1;
     terms_.trim();
-    const double family_configurations = level.configurations * double(arity);
-    const FineTerms &of_parents = terms_.of(level.configurations), &of_family = terms_.of(family_configurations);
+    const double configurations = level.configurations * double(n_states);
+    const double family_configurations = configurations * double(arity);
+    const FineTerms &of_parents = terms_.of(configurations), &of_family = terms_.of(family_configurations);
     const auto dropped = std::int64_t(level.dropped);
     std::int64_t parents_sum = dropped * of_parents(1), family_sum = dropped * of_family(1);
-    const Code* codes = table_.column(child);
-    counts_.resize(std::max(counts_.size(), arity));
+    counts_.resize(std::max(counts_.size(), arity * n_states));
+    totals_.resize(std::max(totals_.size(), n_states));
     for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
       const RowIndex *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
-      std::uint64_t total = 0;
       for (const RowIndex* row = begin; row < end; ++row) {
-        counts_[codes[*row]] += table_.weights[*row];
-        total += table_.weights[*row];
+        counts_[last_codes[*row] * arity + codes[*row]] += table_.weights[*row];
+        totals_[last_codes[*row]] += table_.weights[*row];
       }
-      parents_sum += of_parents(total);
-      for (const RowIndex* row = begin; row < end; ++row) {
-        std::uint64_t& count = counts_[codes[*row]];
-        family_sum += of_family(count);
-        count = 0;
+      const auto take = [](std::uint64_t& count, const FineTerms& terms) { return terms(std::exchange(count, 0)); };
+      if (arity * n_states < std::size_t(end - begin)) {
+        for (std::size_t k = 0; k < arity * n_states; ++k) family_sum += take(counts_[k], of_family);
+        for (std::size_t s = 0; s < n_states; ++s) parents_sum += take(totals_[s], of_parents);
+      } else {
+        for (const RowIndex* row = begin; row < end; ++row) {
+          family_sum += take(counts_[last_codes[*row] * arity + codes[*row]], of_family);
+          parents_sum += take(totals_[last_codes[*row]], of_parents);
+        }
       }
     }
     double cost = (terms_.constant(family_configurations) - grid_.from_fine(family_sum)) -
-                  (terms_.constant(level.configurations) - grid_.from_fine(parents_sum));
+                  (terms_.constant(configurations) - grid_.from_fine(parents_sum));
     for (int v : parents) cost += request_.edge_cost(v, child);
     return cost;
   }
@@ -104,7 +114,8 @@ class ExactCosts {
   TermTables<std::int64_t>& terms_;
   std::vector<Level> levels_;
   std::size_t n_levels_ = 1;
-  std::vector<std::uint64_t> counts_;
+  const std::vector<Code> no_parent_;           // one state for all rows
+  std::vector<std::uint64_t> counts_, totals_;  // of a cell, by the last parent and the child; zero between cells
 };
 
 }  // namespace credibn::scoring

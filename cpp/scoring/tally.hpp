@@ -118,8 +118,10 @@ class Lanes {
     for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) + load(values + b));
   }
   void subtract_row(Lane* sums, RowIndex row, std::size_t from) const {
-    const Lane* values = values_.data() + row * stride_;
-    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) - load(values + b));
+    subtract(sums, values_.data() + row * stride_, from);
+  }
+  void subtract(Lane* sums, const Lane* others, std::size_t from) const {
+    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) - load(others + b));
   }
 
  private:
@@ -279,9 +281,14 @@ class CellCounts {
     for (std::size_t r = 0; r < n_rarer; ++r) {
       const RowIndex row = rarer_[r];
       const std::size_t value = value_of(row), cell = cell_of_[codes[row]];
-      if (cell != kNone) lanes_.add_row(sums_of(cell, value), row, from);
-      lanes_.subtract_row(sums_of(rest, value), row, from);
+      if (cell != kNone)
+        lanes_.add_row(sums_of(cell, value), row, from);
+      else
+        lanes_.subtract_row(sums_of(rest, value), row, from);
     }
+    for (std::size_t s = 0; s * n_values_ < state_totals_.size(); ++s)
+      if (cell_of_[s] != kNone && s != most_common_)
+        for (std::size_t k = 0; k < n_values_; ++k) lanes_.subtract(sums_of(rest, k), sums_of(cell_of_[s], k), from);
   }
 
   const Lanes<Lane>& lanes_;
