@@ -9,6 +9,8 @@ reads ``raise time_limit``, the shell ``raise --time-limit``. Code that needs to
 fields, never its text.
 """
 
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +28,10 @@ __all__ = [
     "WorkerError",
     "WriteError",
 ]
+
+
+_PASSED = {"credibn", "contextlib"}
+"""Modules whose lines no warning is about."""
 
 
 @dataclass(frozen=True)
@@ -180,3 +186,12 @@ class CredibnWarning(UserWarning):
     def worded(self, word: Callable[[Option], str]) -> str:
         """Return the message with each option as `word` writes it."""
         return Phrase(*self.args).worded(word)
+
+
+def warn(message: str | Warning, *details: object) -> None:
+    """Issue a warning, by default a `CredibnWarning`, about the line outside credibn that led here."""
+    warning = message if isinstance(message, Warning) else CredibnWarning(message, *details)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

@@ -1,6 +1,7 @@
 """The smallest credible set that holds a share of the posterior, against brute force over all DAGs."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from credibn import ScoreTable, learn
 from credibn._run import Run
 from credibn.errors import CredibnWarning
 from credibn.factored import count_credible
+from credibn.learning import credible_share, estimated_share
 from credibn.search import SearchProblem
 from profiles import examples
 from searching import TOLERANCE, arrays, random_costs
@@ -50,6 +52,34 @@ def test_the_smallest_set_with_the_share_is_found(n, seed, has_ties, share, engi
     assert found.posterior_share == pytest.approx(held[n_networks - 1], abs=1e-10)  # costs are rounded to a grid
     assert found.posterior_share >= share - 1e-10
     assert found.structures.is_listed is (engine == "auto")
+
+
+def costs_of_pairs(n_pairs):
+    """Costs of pairs of nodes that no edge joins to others; either direction costs 2 more than none."""
+    return [{(): 0.0, (v ^ 1,): 2.0} for v in range(2 * n_pairs)]
+
+
+@pytest.mark.parametrize(("least_power", "is_warned"), [(2.5, True), (4.0, False)])
+def test_a_warning_tells_how_many_networks_have_the_share_where_they_are_many(monkeypatch, least_power, is_warned):
+    # 3^7 = 2,187 networks in all; those with at most k edges hold the share that a binomial sum says.
+    n_pairs, share = 7, 0.95
+    edge = 2 * math.exp(-2.0) / (1 + 2 * math.exp(-2.0))
+    held = np.cumsum([math.comb(n_pairs, k) * edge**k * (1 - edge) ** (n_pairs - k) for k in range(n_pairs + 1)])
+    n_edges = int(np.searchsorted(held, share))
+    n_networks = sum(math.comb(n_pairs, k) * 2**k for k in range(n_edges + 1))
+    monkeypatch.setattr(credible_share, "_MANY", 10)
+    monkeypatch.setattr(credible_share, "_MOST_STEP", 1.0)
+    monkeypatch.setattr(estimated_share, "_TOO_MANY", least_power)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = learn(scores=table_of(costs_of_pairs(n_pairs)), share=share)
+    assert found.n_networks == n_networks
+    texts = [str(each.message) for each in caught if "takes about" in str(each.message)]
+    power, nats = f"10^{math.log10(n_networks):.0f}", 2 * n_edges
+    expected = f"95 % of the posterior takes about {power} networks, those within about {nats} nats of the optimum"
+    assert len(texts) == is_warned
+    assert all(text.startswith(expected) for text in texts)
+    assert {each.filename for each in caught} == {__file__}
 
 
 @given(st.integers(1, 5), st.integers(0, 2**32), st.booleans())

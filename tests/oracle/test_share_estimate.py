@@ -13,7 +13,7 @@ from credibn import CredibleSet, ScoreTable, learn
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.posterior import share_estimate
 from credibn.posterior.chains import Chains
-from credibn.posterior.share_estimate import N_CHAINS, ShareEstimate, estimate_share
+from credibn.posterior.share_estimate import N_CHAINS, ShareEstimate, estimate_share, forecast_share
 from profiles import examples, sampled
 from searching import TOLERANCE, random_costs
 
@@ -98,6 +98,23 @@ def test_the_interval_covers_the_truth_about_19_times_in_20():
         assert abs(found.value - truth) < 5 * max(found.standard_error, 1e-3)
         covered += found.low <= truth <= found.high
     assert covered >= 8
+
+
+@given(st.integers(2, 4), st.integers(0, 2**32), st.sampled_from([0.5, 0.9, 0.95]))
+@examples(12)
+def test_the_forecast_number_of_networks_is_near_the_truth(n, seed, share):
+    costs = random_costs(n, np.random.default_rng(seed))
+    networks, table = all_networks(costs), table_of(costs)
+    of_all = np.array([cost for cost, _ in networks])
+    masses = np.exp(of_all[0] - of_all)
+    log_total = math.log(masses.sum()) - of_all[0]
+    held = np.cumsum(masses) / masses.sum()
+    epsilon, log_number = forecast_share(table, starts(table, networks[0][1]), -of_all[0], share, log_total, seed=1)
+    # The share that the epsilon really holds, and the number of networks really within it.
+    within = int((of_all <= of_all[0] + epsilon + 1e-9).sum())
+    one_fewer = held[within - 2] if within > 1 else 0.0
+    assert one_fewer - 0.05 < share < held[within - 1] + 0.05
+    assert log_number == pytest.approx(math.log10(within), abs=0.15)
 
 
 def test_a_share_of_nothing_visited_has_an_upper_limit():

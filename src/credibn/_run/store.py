@@ -9,7 +9,6 @@ import hashlib
 import io
 import os
 import time
-import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn._base.atomic import replacing, unwritable, why_unwritable
-from credibn.errors import CredibnError, CredibnWarning, OptionError
+from credibn.errors import CredibnError, OptionError, warn
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -216,7 +215,7 @@ def digest_of(key: str) -> str:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, CredibnWarning, stacklevel=3)
+    warn(message)
 
 
 def _seconds_before_writing() -> float:

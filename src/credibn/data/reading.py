@@ -8,7 +8,6 @@ distinct rows.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,7 +31,7 @@ from credibn.data.options import ColumnOptions, check_options
 from credibn.data.reading_record import ColumnKind, Reading
 from credibn.data.reduction import TABLE, count_missing, drop_rows, reduce_rows, refuse_missing
 from credibn.data.sources import describe_source, open_source, workspace
-from credibn.errors import CredibnWarning, DataError, Option, OptionError, Phrase
+from credibn.errors import DataError, Option, OptionError, Phrase, warn
 from credibn.options import ReadOptions, suggesting
 
 __all__ = ["read_data"]
@@ -138,12 +137,10 @@ def read_data(
     >>> data.states[1]
     ('<18', '18..65', '>=65')
     """
-    return read_table(data, ReadOptions.of(locals()), stacklevel=4)
+    return read_table(data, ReadOptions.of(locals()))
 
 
-def read_table(
-    data: object, given: ReadOptions, takes: str = "mixed", deadline: float | None = None, stacklevel: int = 2
-) -> Dataset:
+def read_table(data: object, given: ReadOptions, takes: str = "mixed", deadline: float | None = None) -> Dataset:
     """Do what `read_data` does, with the options in their group, until a time of `time.monotonic`.
 
     A score takes columns of this kind.
@@ -153,11 +150,11 @@ def read_table(
     dataset, notes = _read(data, given, takes, deadline)
     assert isinstance(dataset, Dataset)
     for note in notes:
-        warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
+        warn("{}", note)
     return dataset
 
 
-def read_gapped(data: object, given: ReadOptions, takes: str = "mixed", stacklevel: int = 2) -> GappedTable:
+def read_gapped(data: object, given: ReadOptions, takes: str = "mixed") -> GappedTable:
     """Read a table and keep its gaps; of the options, `missing` has no say."""
     if isinstance(data, Dataset):
         raise OptionError("a Dataset has no gaps; give the table that it was read from")
@@ -170,7 +167,7 @@ def read_gapped(data: object, given: ReadOptions, takes: str = "mixed", stacklev
         )
     table, notes = _read(data, given, takes, None, as_gaps=True)
     for note in notes:
-        warnings.warn(CredibnWarning("{}", note), stacklevel=stacklevel)
+        warn("{}", note)
     assert isinstance(table, GappedTable)
     return table
 

@@ -25,7 +25,7 @@ from credibn.credible import CredibleSet
 from credibn.data import Dataset
 from credibn.data.gaps import GappedTable
 from credibn.data.reading import read_gapped
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError
+from credibn.errors import Option, OptionError, Phrase, TimeLimitError, warn
 from credibn.imputation.drawing import draw_missing, fill_at_random
 from credibn.imputation.imputed import ImputedResult
 from credibn.learning import learn
@@ -100,7 +100,7 @@ def impute_and_learn(
     deadline = None if seconds is None else time.monotonic() + seconds
     of_table = {name: options.pop(name) for name in ReadOptions.names() if name in options}
     score, size = options.get("score", "auto"), options.get("equivalent_sample_size")
-    table = read_gapped(data, ReadOptions(**of_table), columns_taken(score, size), stacklevel=3)
+    table = read_gapped(data, ReadOptions(**of_table), columns_taken(score, size))
     _check(table)
     with watching(progress) as shown:
         chains = [_Chain(table, generator, options) for generator in random]
@@ -125,10 +125,7 @@ def impute_and_learn(
         )
     if stopped is not None:
         ended = "the time limit was reached" if stopped == "time_limit" else "the run was stopped"
-        warnings.warn(
-            CredibnWarning("{} after {} of {} rounds: the imputations may not have converged", ended, n_done, n_rounds),
-            stacklevel=2,
-        )
+        warn("{} after {} of {} rounds: the imputations may not have converged", ended, n_done, n_rounds)
     return ImputedResult(
         sets=tuple(chain.sets[n_done - 1] for chain in chains),
         tables=tuple(chain.tables[n_done - 1] for chain in chains),
@@ -209,7 +206,7 @@ class _Chain:
             return None, found.stopped_because
         if not self.scores and done == 0:  # the others would say the same
             for one in said:
-                warnings.warn(one.message, one.category, stacklevel=5)
+                warn(one.message)
         return found, None
 
     def _draw(self, found: CredibleSet) -> None:

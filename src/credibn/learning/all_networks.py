@@ -1,7 +1,6 @@
 """The posterior of all networks from data, and what a credible set needs of it: the total mass, and the edges."""
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
@@ -9,7 +8,7 @@ from typing import Any
 
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage, usable_bytes
-from credibn.errors import CredibnError, CredibnWarning, Option, OptionError, TimeLimitError, TooLargeError
+from credibn.errors import CredibnError, Option, OptionError, TimeLimitError, TooLargeError, warn
 from credibn.learning.score_source import ScoreSource
 from credibn.learning.start import started
 from credibn.options import Edges, Progress, suggesting
@@ -178,7 +177,7 @@ def sum_beside_search(source: ScoreSource, wanted: bool | None, run: Run) -> Pos
         return None
     except TooLargeError as error:
         if wanted:
-            warnings.warn(CredibnWarning("the share of the posterior is unknown: {}", error), stacklevel=4)
+            warn("the share of the posterior is unknown: {}", error)
         return None
     except CredibnError:
         if wanted is None:

@@ -12,6 +12,7 @@ import numpy as np
 from credibn.credible import CredibleSet
 from credibn.learning.all_networks import sum_before_search
 from credibn.learning.any_size import counting, find_any_size
+from credibn.learning.estimated_share import warn_of_size
 from credibn.learning.runs import Answer, best_so_far, collect, why_stopped
 from credibn.learning.start import Learning
 from credibn.options import DEFAULT_BAYES_FACTOR
@@ -23,6 +24,8 @@ _LEAST_STEP, _MOST_STEP = 0.4, 3.0
 _MARGIN = 0.2
 """Nats beyond the prediction, which is rather short: a step that just misses the share doubles the work."""
 _LOOK_BACK = 0.7
+_MANY = 10_000
+"""Networks: where these have far too little of the posterior, it is estimated how many have enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,7 @@ def find_share(call: Learning, share: float) -> CredibleSet:
 def _grow(call: Learning, log_wanted: float, log_total: float) -> _Step:
     """Enlarge epsilon until the networks within it have the mass, or a limit is reached, or there are no more."""
     last = min(epsilon_for_all(call.source.n_variables), call.source.largest_epsilon)
-    epsilon, known = min(math.log(DEFAULT_BAYES_FACTOR), last), None
+    epsilon, known, is_forecast = min(math.log(DEFAULT_BAYES_FACTOR), last), None, False
     while True:
         table = call.source.try_table_for(epsilon)
         if table is None:
@@ -80,7 +83,12 @@ def _grow(call: Learning, log_wanted: float, log_total: float) -> _Step:
             return step
         if not answer.rows.is_listed:
             call = counting(call)
-        known, epsilon = step, min(last, epsilon + _growth(step, log_wanted, log_total))
+        growth = _growth(step, log_wanted, log_total)
+        if growth > _MOST_STEP and answer.rows.n_networks > _MANY and not is_forecast:
+            share = math.exp(log_wanted - log_total)
+            warn_of_size(call.source, table, answer.rows, answer.optimal_score, share, log_total, call.run)
+            is_forecast = True
+        known, epsilon = step, min(last, epsilon + min(_MOST_STEP, max(_LEAST_STEP, growth)))
 
 
 def _growth(step: _Step, log_wanted: float, log_total: float) -> float:
@@ -88,7 +96,7 @@ def _growth(step: _Step, log_wanted: float, log_total: float) -> float:
     gaps = np.array([max(0.0, step.epsilon - _LOOK_BACK), step.epsilon])
     before, now = map(_log_odds, (step.answer.rows.log_masses(gaps) - log_total).tolist())
     slope = max(now - before, 1e-3) / _LOOK_BACK
-    return min(_MOST_STEP, max(_LEAST_STEP, _MARGIN + (_log_odds(log_wanted - log_total) - now) / slope))
+    return _MARGIN + (_log_odds(log_wanted - log_total) - now) / slope
 
 
 def _log_odds(log_share: float) -> float:

@@ -1,8 +1,9 @@
 """The share of the posterior beside a search, estimated where the sum over all networks is too large."""
 
 import math
-import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,14 +11,18 @@ from credibn._run import Run
 from credibn.credible.sampling import sample_masks
 from credibn.credible.structures import Structures, choices_of
 from credibn.credible.weights import weigh
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TimeLimitError, TooLargeError, warn
 from credibn.learning.score_source import ScoreSource
 from credibn.posterior import ShareEstimate
-from credibn.posterior.share_estimate import LARGEST_R_HAT, LEAST_EPSILON, N_CHAINS, estimate_share
+from credibn.posterior.share_estimate import LARGEST_R_HAT, LEAST_EPSILON, N_CHAINS, estimate_share, forecast_share
 from credibn.scores import ScoreTable
 from credibn.search import tolerance_of
 
+_Estimate = TypeVar("_Estimate")
+
 _SEED = 0
+_TOO_MANY = 9.0
+"""As a power of ten: this number of networks may be too many to be found."""
 
 
 def refuse_pruned(source: ScoreSource) -> None:
@@ -44,18 +49,8 @@ def estimate_beside_search(
     if run.reason is not None or not rows.n_networks or certain < 0:
         _warn_unknown(run, "the search ended before it was certain of any network")
         return None
-    masks = np.concatenate([found for found, _ in sample_masks(table, weigh(table, rows, "networks"), N_CHAINS, _SEED)])
     try:
-        wide = source.table_for(max(LEAST_EPSILON, table.epsilon or 0.0), "posterior")
-        with run.timing("posterior"):
-            found = estimate_share(
-                wide,
-                choices_of(wide, masks),
-                optimal_score,
-                certain + tolerance,
-                seed=_SEED,
-                proceed=lambda fraction: run("posterior", fraction),
-            )
+        found = _by_chains(estimate_share, source, table, rows, run, optimal_score, certain + tolerance)
     except (TimeLimitError, KeyboardInterrupt):
         found = None
     except TooLargeError as error:
@@ -65,14 +60,11 @@ def estimate_beside_search(
         _warn_unknown(run, "the run ended too early for an estimate")
         return None
     if not found.are_chains_agreed:
-        warnings.warn(
-            CredibnWarning(
-                "the share of the posterior is unsure: the Markov chains disagree (R-hat {:.2f}, above {}); rely on "
-                "the networks found and their guarantee, not on the estimate",
-                found.r_hat,
-                LARGEST_R_HAT,
-            ),
-            stacklevel=5,
+        warn(
+            "the share of the posterior is unsure: the Markov chains disagree (R-hat {:.2f}, above {}); rely on "
+            "the networks found and their guarantee, not on the estimate",
+            found.r_hat,
+            LARGEST_R_HAT,
         )
     more = math.exp(rows.log_mass - float(rows.log_masses(np.array([certain]), tolerance)[0]))
     return replace(
@@ -84,7 +76,44 @@ def estimate_beside_search(
     )
 
 
+def warn_of_size(
+    source: ScoreSource, table: ScoreTable, rows: Structures, optimal_score: float, share: float, total: float, run: Run
+) -> None:
+    """Warn how many networks have a share of the posterior, as estimated, where they are too many to be found soon.
+
+    `total` is the logarithm of the mass of all networks. Without an estimate there is no warning.
+    """
+    try:
+        found = _by_chains(forecast_share, source, table, rows, run, optimal_score, share, total)
+    except (TimeLimitError, TooLargeError, KeyboardInterrupt):
+        return
+    if found is None or found[1] < _TOO_MANY:
+        return
+    epsilon, log_number = found
+    warn(
+        "{:.4g} % of the posterior takes about 10^{:.0f} networks, those within about {:.0f} nats of the optimum "
+        "(estimated by Markov chains): they may be too many to be found. Stop when you like, or set {}, and get "
+        "what is certain by then; ask for less; or average over all networks (exact_posterior in Python, 'credibn "
+        "posterior' in the shell)",
+        100 * share,
+        log_number,
+        epsilon,
+        Option("time_limit"),
+    )
+
+
+def _by_chains(
+    estimate: Callable[..., _Estimate], source: ScoreSource, table: ScoreTable, rows: Structures, run: Run, *what: float
+) -> _Estimate:
+    """Return an estimate from Markov chains that start from networks of a set."""
+    wide = source.table_for(max(LEAST_EPSILON, table.epsilon or 0.0), "posterior")
+    masks = np.concatenate([found for found, _ in sample_masks(table, weigh(table, rows, "networks"), N_CHAINS, _SEED)])
+    with run.timing("posterior"):
+        starts = choices_of(wide, masks)
+        return estimate(wide, starts, *what, seed=_SEED, proceed=lambda fraction: run("posterior", fraction))
+
+
 def _warn_unknown(run: Run, why: str | TooLargeError) -> None:
     """Warn that there is no estimate; where a limit ended the run, the result says so itself."""
     if run.reason is None:
-        warnings.warn(CredibnWarning("the share of the posterior is unknown: {}", Phrase("{}", why)), stacklevel=6)
+        warn("the share of the posterior is unknown: {}", Phrase("{}", why))

@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from credibn.credible import CredibleSet
 from credibn.credible.factored_structures import FactoredStructures
 from credibn.credible.families import StoredFamilies, families_in
 from credibn.credible.structures import Structures, best_classes, best_networks, group
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TimeLimitError, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TimeLimitError, TooLargeError, warn
 from credibn.learning.all_networks import sum_beside_search
 from credibn.learning.estimated_share import estimate_beside_search
 from credibn.learning.start import Learning
@@ -168,15 +167,12 @@ def best_so_far(call: Learning) -> Answer:
     elif share > 0:
         fix = Phrase("start again to resume, or set {}", Option("max_parents"))
     ended = "the time limit was reached" if run.reason == "time_limit" else "the run was stopped"
-    warnings.warn(
-        CredibnWarning(
-            "{} when {:.0%} of the scoring was done: the network returned is the best that a local search found, and "
-            "nothing is proven; {}",
-            ended,
-            share,
-            fix,
-        ),
-        stacklevel=4,
+    warn(
+        "{} when {:.0%} of the scoring was done: the network returned is the best that a local search found, and "
+        "nothing is proven; {}",
+        ended,
+        share,
+        fix,
     )
     return answer
 

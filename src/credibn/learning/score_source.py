@@ -5,7 +5,6 @@ whether the networks within an epsilon are all networks there are.
 """
 
 import math
-import warnings
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Protocol
@@ -13,7 +12,7 @@ from typing import Any, Protocol
 from credibn._base.text import byte_text, duration_text
 from credibn._run import Run
 from credibn.data import Dataset
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TooLargeError, warn
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import BGe, GaussianBIC, ScoreTable, read_scores
@@ -148,11 +147,9 @@ class _FromTable:
         self.n_variables = table.n_variables
         self.largest_epsilon = math.inf if table.epsilon is None else table.epsilon
         if table.epsilon is None:
-            warnings.warn(
+            warn(
                 "these scores do not say for which epsilon they were pruned: the result is complete only among "
-                "networks made of the parent sets listed",
-                CredibnWarning,
-                stacklevel=4,
+                "networks made of the parent sets listed"
             )
 
     def table_for(self, epsilon: float, stage: str = "score") -> ScoreTable:
@@ -282,16 +279,13 @@ class _FromData:
         feasible = None
         if estimate.feasible_parents is not None and estimate.feasible_seconds is not None:
             feasible = estimate.feasible_parents, estimate.feasible_seconds
-        warnings.warn(
-            CredibnWarning(
-                "scoring {} columns with up to {} parents takes about {}{}: {}",
-                estimate.n_searched,
-                estimate.largest_parent_set,
-                duration_text(estimate.seconds),
-                "" if left is None else Phrase(", more than {} leaves", Option("time_limit")),
-                parents_to_try(feasible),
-            ),
-            stacklevel=4,
+        warn(
+            "scoring {} columns with up to {} parents takes about {}{}: {}",
+            estimate.n_searched,
+            estimate.largest_parent_set,
+            duration_text(estimate.seconds),
+            "" if left is None else Phrase(", more than {} leaves", Option("time_limit")),
+            parents_to_try(feasible),
         )
         if left is not None and estimate.seconds > (_RESUMED if run.store is not None else _HOPELESS) * left:
             self._partial.deepen(run.aside(left), estimate.largest_parent_set - 1)

@@ -5,7 +5,6 @@ deadline counts from the beginning.
 """
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
@@ -19,7 +18,7 @@ from credibn._base.checks import whole_number
 from credibn._run import Run
 from credibn._run.memory import explaining_shortage
 from credibn._run.progress import watching
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TooLargeError, warn
 from credibn.learning.estimated_share import refuse_pruned
 from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
@@ -166,14 +165,11 @@ def _limited(source: ScoreSource, scoring: ScoreOptions, limits: Limits, run: Ru
         run.end_after(_SECONDS_BY_DEFAULT)
         limits = replace(limits, time_limit=_SECONDS_BY_DEFAULT)
         used = Phrase("{} and {}", used, Option("time_limit", round(_SECONDS_BY_DEFAULT)))
-    warnings.warn(
-        CredibnWarning(
-            "{} columns have too many parent sets to score them all: this run uses {}; set {} to choose another limit",
-            source.n_searched(),
-            used,
-            Option("max_parents"),
-        ),
-        stacklevel=4,
+    warn(
+        "{} columns have too many parent sets to score them all: this run uses {}; set {} to choose another limit",
+        source.n_searched(),
+        used,
+        Option("max_parents"),
     )
     return replace(scoring, max_parents=most), limits
 

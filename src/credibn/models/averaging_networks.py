@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from credibn.credible.structures import expand
 from credibn.credible.weights import Prior, WeightedStructures
 from credibn.data import Dataset, read_data
 from credibn.data.reading_record import Reading
-from credibn.errors import CredibnWarning, Option, OptionError, Phrase, TooLargeError
+from credibn.errors import Option, OptionError, Phrase, TooLargeError, warn
 from credibn.models.fitting import families_of, fit_local_model
 from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
@@ -135,11 +134,9 @@ def average_models(
     )
     total = math.fsum(weights)
     if total < share - 1e-9:
-        warnings.warn(
+        warn(
             f"the {len(chosen):,} most probable classes hold {total:.1%} of the weight of the credible set, less than "
-            f"the share of {share:.1%}: raise max_classes to use more, or lower share",
-            CredibnWarning,
-            stacklevel=2,
+            f"the share of {share:.1%}: raise max_classes to use more, or lower share"
         )
     mixture = Mixture(trained.states, children, models, networks, weights / total)
     class_of = weighted.structures.class_of

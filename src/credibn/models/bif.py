@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 
@@ -38,7 +37,7 @@ from numpy.typing import NDArray
 from credibn._base.atomic import replacing
 from credibn._base.checks import file_path
 from credibn.data.suggesting import suggestion
-from credibn.errors import CredibnWarning, OptionError
+from credibn.errors import OptionError, warn
 from credibn.models.bayesian_network import BayesianNetwork
 from credibn.models.bif_syntax import QUOTED, WORD, BifText, Distribution, Line, Variable, Word, parse_bif
 from credibn.models.exchange import state_texts
@@ -74,7 +73,7 @@ def read_bif(path: str | PathLike[str]) -> BayesianNetwork:
     if scaled:
         listed = ", ".join(map(repr, scaled[:5])) + (f" and {len(scaled) - 5} more" if len(scaled) > 5 else "")
         note = f"{path}: probabilities of {listed} did not sum to 1 and were scaled; check the file"
-        warnings.warn(note, CredibnWarning, stacklevel=3)
+        warn(note)
     return BayesianNetwork(names, tuple(map(tuple, codes)), tuple(models))
 
 

@@ -6,7 +6,7 @@ their averages gives the standard error, however slowly each of them moves.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,24 +152,61 @@ def estimate_share(
     ShareEstimate or None
         None where it was stopped too early.
     """
+    found = None
+    for gaps in _visits(table, starts, optimal_score, seed, proceed):
+        found = _estimate(gaps, epsilon, table.epsilon)
+        if found.standard_error <= _SMALL_ERROR and found.r_hat <= _SMALL_R_HAT:
+            break
+    return found
+
+
+def forecast_share(
+    table: ScoreTable,
+    starts: NDArray[np.integer],
+    optimal_score: float,
+    share: float,
+    log_total: float,
+    *,
+    seed: int = 0,
+    proceed: Callable[[float], bool] = lambda _: True,
+) -> tuple[float, float] | None:
+    """Estimate the epsilon whose networks hold a share of the posterior, and log10 of how many these are.
+
+    The arguments are those of `estimate_share`; `log_total` is the logarithm of the mass of all networks. None where
+    the chains disagree to the end, or were stopped too early.
+    """
+    for gaps in _visits(table, starts, optimal_score, seed, proceed):
+        if _r_hat(gaps) > LARGEST_R_HAT:
+            continue
+        epsilon = max(0.0, float(np.quantile(gaps, share, method="inverted_cdf")))
+        # A network that is `gap` worse than the best is visited with probability exp(-gap) times that of the best.
+        weights = np.where(gaps <= epsilon, gaps - epsilon, -np.inf)
+        log_number = log_total - optimal_score + epsilon + math.log(float(np.exp(weights).mean()))
+        return epsilon, max(0.0, log_number / math.log(10))
+    return None
+
+
+def _visits(
+    table: ScoreTable,
+    starts: NDArray[np.integer],
+    optimal_score: float,
+    seed: int,
+    proceed: Callable[[float], bool],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield how much worse than the best the networks visited are, shape (sweeps, chains), each time twice as many."""
     random = np.random.default_rng(seed)
     aside = Chains(table, starts[: N_CHAINS // 2], random, _POWER)
     for _ in range(_SWEEPS_ASIDE):
         aside.sweep()
     chains = Chains(table, np.concatenate([aside.choices, starts[N_CHAINS // 2 :]]), random)
     best_possible = math.fsum(table.scores[table.offsets[:-1]])
-    gaps = list[NDArray[np.float64]]()
-    found, n_wanted = None, _FIRST
-    while proceed(len(gaps) / _MOST):
+    gaps, n_wanted = list[NDArray[np.float64]](), _FIRST
+    while n_wanted <= _MOST and proceed(len(gaps) / _MOST):
         chains.sweep()
         gaps.append(chains.gaps - (best_possible - optimal_score))
         if len(gaps) == n_wanted:
-            found = _estimate(np.array(gaps[int(len(gaps) * _DISCARDED) :]), epsilon, table.epsilon)
-            is_enough = found.standard_error <= _SMALL_ERROR and found.r_hat <= _SMALL_R_HAT
-            if is_enough or n_wanted >= _MOST:
-                break
+            yield np.array(gaps[int(n_wanted * _DISCARDED) :])
             n_wanted *= 2
-    return found
 
 
 def _estimate(gaps: NDArray[np.float64], epsilon: float, scored_for: float | None) -> ShareEstimate:

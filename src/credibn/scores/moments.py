@@ -9,7 +9,6 @@ Determinants are found by eliminating thousands of sub-matrices in step.
 """
 
 import math
-import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from credibn.errors import CredibnWarning, DataError, Option
+from credibn.errors import DataError, Option, warn
 from credibn.scores.protocol import DataView
 
 COLLINEAR = 1e-10
@@ -205,7 +204,7 @@ def warn_of_rounding(data: DataView, moments: Moments, error: float) -> None:
     )
     if error > MUST_REFUSE:
         raise DataError(f"{message}, above the limit of {MUST_REFUSE:g}. Drop one of them")
-    warnings.warn(f"{message}. Drop one of them for exact scores", CredibnWarning, stacklevel=2)
+    warn(f"{message}. Drop one of them for exact scores")
 
 
 def _dependent_columns(correlation: NDArray[Any]) -> NDArray[np.intp]:

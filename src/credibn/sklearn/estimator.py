@@ -7,7 +7,6 @@ Everything else is in their attributes ``credible_set_`` and ``model_``.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -28,7 +27,7 @@ from credibn.data import Dataset
 from credibn.data.frames import pandas_frame
 from credibn.data.new_rows import HandleUnknown
 from credibn.data.reading import read_table
-from credibn.errors import CredibnWarning, DataError, OptionError, TimeLimitError
+from credibn.errors import DataError, OptionError, TimeLimitError, warn
 from credibn.learning import learn
 from credibn.models import average_models
 from credibn.options import ReadOptions, check_choice, suggesting
@@ -305,11 +304,9 @@ class CredibleNetworks(_Networks):
             See `credibn.learn`.
         """
         if y is not None:
-            warnings.warn(
+            warn(
                 "CredibleNetworks does not use y: to predict it, use CredibleNetworksClassifier or "
-                "CredibleNetworksRegressor; to learn its edges, make it a column of X",
-                CredibnWarning,
-                stacklevel=2,
+                "CredibleNetworksRegressor; to learn its edges, make it a column of X"
             )
         self._fit(self._features(X, is_fit=True), sample_weight, {})
         return self
