@@ -1,6 +1,7 @@
 """What a search tells while it runs, and how the command line shows it."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -112,13 +113,22 @@ def test_the_bar_shows_no_share_while_the_length_is_unknown(shown_at):
 
 
 def test_the_time_is_that_of_the_whole_run_in_every_stage(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
     bar = StageBar(STAGE_TITLES, seconds=-1.0)
+    bar.tally(Tally("networks", 12_345, -3122.06, -3107.06))  # as much as a line of 80 characters holds
     bar("score", 1.0)
     (task,) = bar._bar.tasks
     task.start_time -= 3600
+    capsys.readouterr()
     bar("relaxation", 0.0)
     assert 3600 <= task.elapsed < 3700
+    bar._bar.refresh()
+    drawn = capsys.readouterr().err
+    assert "\N{HORIZONTAL ELLIPSIS}" not in drawn
+    times = re.findall(r"\d:\d\d:.", drawn)
+    assert times
+    assert set(times) == {"1:00:0"}
     bar("relaxation", 1.0)
     task.start_time -= 3600
     bar("relaxation", 1.0)

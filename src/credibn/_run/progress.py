@@ -100,15 +100,11 @@ class StageBar:
             self._bar = _new_bar()
         if self._bar is None:
             return
-        title = self._titles.get(stage, stage) + self._expected.get(stage, "")
         (task,) = self._bar.tasks
-        if title != task.description:
-            began = task.start_time
-            self._bar.reset(task.id, description=title)
-            task.start_time = began  # the time shown is that of the whole run: short stages take turns
-        task.finished_time = None  # nor does it end with a stage that is still at work
+        task.finished_time = None  # the time shown is that of the whole run: it does not stop with a stage
         task.total = 1.0 if fraction > 0.0 else None  # where the length is not known, the bar moves without a share
-        self._bar.update(task.id, completed=fraction, found=self._found)
+        title = self._titles.get(stage, stage) + self._expected.get(stage, "")
+        self._bar.update(task.id, description=title, completed=fraction, found=self._found)
         self._found = ""
 
     def tally(self, tally: Tally) -> None:
@@ -128,8 +124,12 @@ class StageBar:
 def _new_bar() -> RichProgress:
     from rich.console import Console  # only those who see a bar wait for it
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    parts = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn())
+    # On a narrow terminal the bar becomes shorter, and the numbers do not.
+    share = TaskProgressColumn(table_column=Column(no_wrap=True, min_width=4))
+    elapsed = TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7))
+    parts = (TextColumn("{task.description}"), BarColumn(None), share, elapsed)
     bar = Progress(*parts, TextColumn("{task.fields[found]}"), console=Console(stderr=True), transient=True)
     bar.add_task("", total=1.0, found="")
     bar.start()
