@@ -15,7 +15,9 @@ from benchmarks.runs import cpu_timed
 from credibn import BIC, Dataset
 from credibn._run import Run
 from credibn.options import ScoreOptions, resolve_epsilon
-from credibn.scores.scoring import _score, estimate_problem, make_problem
+from credibn.scores.estimate import estimate_problem
+from credibn.scores.scoring import _score
+from credibn.scores.setup import make_problem
 
 Family = tuple[str, tuple[str, ...]]
 Score = Callable[[str, list[str]], float]

@@ -21,6 +21,8 @@ from credibn import AIC, BIC, BDeu, EdgeLogOdds, EdgePenalty
 from credibn._run import Run
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
+from credibn.scores.estimate import estimate_problem
+from credibn.scores.setup import make_problem
 from profiles import examples, sampled
 
 ENGINES = ("table", "descent")
@@ -38,10 +40,10 @@ each_case = pytest.mark.parametrize(
 
 def evaluate(table, rules, engine, n_threads=1, **options):
     """The candidates, as a set of (node, cost, mask), and the number of local scores evaluated for them."""
-    problem = scoring.make_problem(
+    problem = make_problem(
         table.dataset(), ScoreOptions.of(options), resolve_epsilon(options.get("bayes_factor"), options.get("epsilon"))
     )
-    scored = scoring._score(problem, scoring.estimate_problem(problem, engine), Run(n_threads=n_threads), rules)
+    scored = scoring._score(problem, estimate_problem(problem, engine), Run(n_threads=n_threads), rules)
     nodes, costs, masks, n_scored = scored.candidates
     found = set(zip(nodes.tolist(), costs.tolist(), map(tuple, masks.tolist()), strict=True))
     assert len(found) == len(nodes)

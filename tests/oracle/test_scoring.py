@@ -30,7 +30,9 @@ from credibn._run import Run
 from credibn.errors import CredibnError, DataError, OptionError, TooLargeError
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import scoring
+from credibn.scores.estimate import MOST_TABLE_BYTES, estimate_problem
 from credibn.scores.sets import _blocks_of, _members
+from credibn.scores.setup import make_problem
 from credibn.scores.table import parent_positions
 from profiles import examples, sampled
 
@@ -828,7 +830,7 @@ def test_too_large():
         score_parent_sets(hundred, score="bdeu", engine="table")
     with pytest.raises(TooLargeError):
         score_parent_sets(rng.normal(size=(100, 60)), score="bge")
-    assert estimate_scoring(hundred, score="bdeu", engine="table").memory_bytes > scoring.MOST_TABLE_BYTES
+    assert estimate_scoring(hundred, score="bdeu", engine="table").memory_bytes > MOST_TABLE_BYTES
     assert score_parent_sets(coins(255), max_parents=1, engine="descent").n_variables == 255
 
 
@@ -905,8 +907,8 @@ def n_evaluated(data, rules, engine, **options):
 
 
 def evaluate(data, rules, engine, **options):
-    problem = scoring.make_problem(data, ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon")))
-    return scoring._score(problem, scoring.estimate_problem(problem, engine), Run(), rules).candidates
+    problem = make_problem(data, ScoreOptions.of(options), resolve_epsilon(epsilon=options.get("epsilon")))
+    return scoring._score(problem, estimate_problem(problem, engine), Run(), rules).candidates
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 7, 20, 100])

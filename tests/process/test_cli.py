@@ -28,7 +28,7 @@ from credibn.examples import sample_asia, tic_tac_toe
 from credibn.options import ScoreName
 from credibn.report import learning_headline
 from credibn.scores import AIC, BIC, BDeu, BGe, ConditionalGaussianBIC, GaussianBIC
-from credibn.scores.scoring import SCORES, columns_taken
+from credibn.scores.setup import SCORES, columns_taken
 
 SCRIPT = Path(sys.executable).with_name("credibn")
 

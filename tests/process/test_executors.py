@@ -14,13 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credibn import CredibnWarning, k_best_classes, learn, read_data, score_parent_sets
+from credibn import CredibnWarning, _core, k_best_classes, learn, read_data, score_parent_sets
 from credibn._run import Run, Store
 from credibn.errors import DataError, OptionError, TimeLimitError, WorkerError
 from credibn.examples import sample_asia
 from credibn.options import ScoreOptions, resolve_epsilon
 from credibn.scores import GaussianBIC, scoring
 from credibn.scores import tasks as scoring_tasks
+from credibn.scores.estimate import estimate_problem
+from credibn.scores.setup import make_problem
 from profiles import examples
 from strategies import coded_tables, constraints, epsilons, functional_tables, priors
 from worker_tasks import LocalCosts, PairCosts, SlowOnce, die
@@ -30,8 +32,8 @@ pytestmark = pytest.mark.xdist_group("executors")  # they share pools of process
 
 def score_on(run, data, *, engine="auto", **options):
     epsilon = resolve_epsilon(epsilon=options.get("epsilon"))
-    problem = scoring.make_problem(data, ScoreOptions.of(options), epsilon)
-    estimate = scoring.estimate_problem(problem, engine)
+    problem = make_problem(data, ScoreOptions.of(options), epsilon)
+    estimate = estimate_problem(problem, engine)
     return scoring.table_of(problem, options.get("prior"), estimate, scoring._score(problem, estimate, run))
 
 
@@ -141,8 +143,8 @@ def test_tasks_of_many_columns_give_the_bytes_of_one_run(score, engine):
 
 @pytest.mark.parametrize("engine", ["table", "descent"])
 def test_tasks_do_not_depend_on_the_worker(engine):
-    problem = scoring.make_problem(wide_table(), ScoreOptions(max_parents=4), resolve_epsilon())
-    whole = scoring._core.DiscreteProblem(**scoring_tasks.core_arguments(problem), rules=scoring.RULES)
+    problem = make_problem(wide_table(), ScoreOptions(max_parents=4), resolve_epsilon())
+    whole = _core.DiscreteProblem(**scoring_tasks.core_arguments(problem), rules=scoring.RULES)
     weights = (whole.table_weights if engine == "table" else whole.descent_weights)()
     cuts = scoring_tasks.split_evenly(weights.tolist(), 100)
     shares = [weights[first:last].sum() / weights.sum() for first, last in cuts]

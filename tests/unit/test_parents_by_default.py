@@ -6,7 +6,8 @@ import pytest
 import credibn
 from credibn.errors import CredibnWarning, TooLargeError
 from credibn.options import ScoreOptions
-from credibn.scores.scoring import make_problem, parents_by_default
+from credibn.scores.estimate import parents_by_default
+from credibn.scores.setup import make_problem
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,10 @@ from credibn._run.progress import StageBar
 from credibn.errors import TooLargeError
 from credibn.learning import score_source
 from credibn.options import ScoreOptions
-from credibn.scores import scoring
+from credibn.scores import estimate as estimates
+from credibn.scores.estimate import LONG
 from credibn.scores.prediction import limit_parents, predict_seconds
+from credibn.scores.setup import make_problem
 
 
 class Parents:
@@ -49,14 +51,14 @@ def test_two_hundred_columns_take_longer_than_anybody_waits():
     codes = np.random.default_rng(2).integers(0, 2, (500, 200))
     data = strategies.CodedTable(codes, (2,) * 200, np.ones(500, dtype=np.int64)).dataset()
     estimate = estimate_scoring(data, n_threads=1)
-    assert estimate.seconds > scoring.LONG
+    assert estimate.seconds > LONG
     assert estimate.feasible_parents >= 1
     assert estimate.feasible_seconds <= 60
 
 
 def test_a_limit_on_parents_leaves_room_for_those_required(noise):
     options = ScoreOptions(required_edges=[("X01", "X00"), ("X02", "X00")], max_parents={"X03": 0})
-    problem = limit_parents(scoring.make_problem(noise, options, 1.0), 1)
+    problem = limit_parents(make_problem(noise, options, 1.0), 1)
     assert problem.max_parents.tolist() == [2, 1, 1, 0, *[1] * 10]
 
 
@@ -67,7 +69,7 @@ def slow(monkeypatch):
     def predict(problem, engine, n_workers):
         return 10.0 ** int(problem.max_parents.max())
 
-    monkeypatch.setattr(scoring, "predict_seconds", predict)
+    monkeypatch.setattr(estimates, "predict_seconds", predict)
     monkeypatch.setattr(score_source, "_MOMENT", 0.0)
 
 
@@ -133,5 +135,5 @@ def test_durations_are_said_in_the_unit_that_fits():
 
 
 def test_a_problem_of_one_column_is_predicted_at_once(noise):
-    problem = scoring.make_problem(read_data(np.arange(4)[:, None]), ScoreOptions(), 1.0)
+    problem = make_problem(read_data(np.arange(4)[:, None]), ScoreOptions(), 1.0)
     assert predict_seconds(problem, "descent", 1) == 0.0

@@ -19,8 +19,9 @@ from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.options import ReadOptions, ScoreName
 from credibn.posterior import MOST_VARIABLES, estimate_posterior
 from credibn.scores import estimate_scoring
+from credibn.scores.estimate import LONG
 from credibn.scores.moments import find_dependent
-from credibn.scores.scoring import LONG, columns_taken, score_for
+from credibn.scores.setup import columns_taken, score_for
 
 _Score = Annotated[ScoreName, typer.Option(metavar="NAME", help="The score that columns are read for.")]
 

@@ -29,7 +29,7 @@ from credibn.options import (
     resolve_bytes,
 )
 from credibn.scores import EdgePenalty, read_tiers
-from credibn.scores.scoring import SCORES, columns_taken
+from credibn.scores.setup import SCORES, columns_taken
 
 _COUNT_DIGITS = 9
 """Longer limits mean none, and Python refuses to read those of thousands of digits."""

@@ -25,7 +25,7 @@ from credibn.cli.text import print_estimate, print_result
 from credibn.errors import OptionError, WriteError
 from credibn.options import Limits, resolve_epsilon
 from credibn.scores import ScoreTable, estimate_scoring, score_parent_sets, write_scores
-from credibn.scores.scoring import columns_taken
+from credibn.scores.setup import columns_taken
 
 _Engine = Annotated[
     Literal["auto", "table", "descent"],

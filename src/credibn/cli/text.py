@@ -22,7 +22,7 @@ from credibn.data import Dataset
 from credibn.errors import CredibnError, CredibnWarning, Option, Phrase
 from credibn.graphs import CPDAG
 from credibn.scores import ScoreTable, ScoringEstimate
-from credibn.scores.scoring import LONG
+from credibn.scores.estimate import LONG
 
 if TYPE_CHECKING:  # these take a while to import: only those who have a frame or a description wait for it
     from pandas import DataFrame

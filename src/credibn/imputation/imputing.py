@@ -32,7 +32,7 @@ from credibn.learning import learn
 from credibn.learning.start import UnknownShareError
 from credibn.models.averaging_networks import default_sample_size
 from credibn.options import Progress, ReadOptions, UnknownOptionError, resolve_seconds
-from credibn.scores.scoring import columns_taken
+from credibn.scores.setup import columns_taken
 
 _OWN = ("data", "missing", "scores", "checkpoint", "progress", "time_limit", "posterior_share")
 """Options of `learn` that have no meaning here, or that are named by themselves."""

@@ -16,23 +16,21 @@ from credibn.errors import Option, OptionError, Phrase, TooLargeError, warn
 from credibn.options import ReadOptions, ScoreOptions
 from credibn.posterior import searched_nodes
 from credibn.scores import BGe, GaussianBIC, ScoreTable, read_scores
-from credibn.scores.partial import PartialScoring
-from credibn.scores.prediction import limit_parents
-from credibn.scores.problem import ScoringProblem
-from credibn.scores.pruning import count_pairs, prune_for
-from credibn.scores.scoring import (
+from credibn.scores.estimate import (
     LONG,
     ScoringEstimate,
     count_allowed_sets,
     estimate_problem,
-    make_problem,
     parents_by_default,
     parents_to_try,
-    stopped_while_scoring,
-    table_of,
-    try_score,
     with_prediction,
 )
+from credibn.scores.partial import PartialScoring
+from credibn.scores.prediction import limit_parents
+from credibn.scores.problem import ScoringProblem
+from credibn.scores.pruning import count_pairs, prune_for
+from credibn.scores.scoring import stopped_while_scoring, table_of, try_score
+from credibn.scores.setup import make_problem
 
 _EITHER = "data", "scores"
 _SHARE_RESERVED = 0.1

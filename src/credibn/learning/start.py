@@ -24,7 +24,7 @@ from credibn.learning.score_source import ScoreSource, open_source
 from credibn.options import Limits, Progress, ReadOptions, ScoreOptions, SearchOptions
 from credibn.posterior import MOST_VARIABLES
 from credibn.scores import LocalScore, SetScore
-from credibn.scores.scoring import score_for
+from credibn.scores.setup import score_for
 from credibn.search import FACTORED, check_engine_name
 
 Kind = Literal["networks", "classes"]

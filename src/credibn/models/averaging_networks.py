@@ -23,7 +23,7 @@ from credibn.models.mixture import Mixture
 from credibn.models.prediction import AveragedModel
 from credibn.scores import ScoreTable
 from credibn.scores.constraints import position_of
-from credibn.scores.scoring import SCORES, columns_taken
+from credibn.scores.setup import SCORES, columns_taken
 from credibn.scores.table import parent_positions
 
 _MOST_MEMBERS = 100_000

@@ -12,10 +12,11 @@ import numpy as np
 from credibn._run import Run
 from credibn.errors import DataError
 from credibn.scores.discrete import DiscreteScore
+from credibn.scores.estimate import ScoringEstimate, estimate_problem
 from credibn.scores.prediction import limit_parents
 from credibn.scores.priors import StructurePrior
 from credibn.scores.problem import Candidates, Scored, ScoringProblem, join_candidates
-from credibn.scores.scoring import ScoringEstimate, estimate_problem, table_of, try_score
+from credibn.scores.scoring import table_of, try_score
 from credibn.scores.table import ScoreTable
 from credibn.scores.tasks import exact_candidates
 

@@ -32,7 +32,7 @@ from credibn.learning import learn
 from credibn.models import average_models
 from credibn.options import ReadOptions, check_choice, suggesting
 from credibn.scores import LocalScore, SetScore
-from credibn.scores.scoring import columns_taken
+from credibn.scores.setup import columns_taken
 from credibn.sklearn.inputs import as_array, checked_counts, classes_of, name_of, numbers_of, unused
 
 if TYPE_CHECKING:
