@@ -13,9 +13,9 @@ import pytest
 import oracle
 from credibn import _core, learn
 from credibn._run import Store
-from credibn.search import SearchProblem, distribution, exploration
+from credibn.search import distribution, exploration, listing_stages
 from credibn.search.branches import Branch, Listing
-from credibn.search.collection import new_collection
+from credibn.search.listing_stages import after_stage, next_stage
 from profiles import sampled
 from searching import TOLERANCE, arrays, class_of, dags_of, equivalent_costs, search
 
@@ -31,13 +31,16 @@ def in_stages(monkeypatch):
         "FIRST_STEPS": 5,
         "MOST_SUBSET_SECONDS": -1.0,
         "MOST_SPREAD": 0,
+        "LEAST_STEPS": 5,
         "OVERESTIMATE": 1.0,
         "STAGE_GROWTH": 3.0,
         "STAGE_SHARE": 0.5,
         "LISTING_TASKS": 3,
     }
     for name, value in changes.items():
-        monkeypatch.setattr(exploration, name, value)
+        for module in (exploration, listing_stages):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(distribution, "SECONDS_PER_TASK", 0.0)
 
 
@@ -94,7 +97,7 @@ def test_stages_find_each_network_once(seed, by_class, bands):
 @pytest.mark.parametrize("by_class", [False, True])
 def test_a_search_stopped_late_promises_networks_beyond_the_optimum(by_class, monkeypatch):
     """Stopped wherever it asks: the bound rises, from below the optimum to well beyond it."""
-    monkeypatch.setattr(exploration, "STAGE_GROWTH", 2.0)
+    monkeypatch.setattr(listing_stages, "STAGE_GROWTH", 2.0)
     costs = equivalent_costs(5, np.random.default_rng(0))
     expected = expected_of(costs)
     beyond = []
@@ -199,17 +202,16 @@ def test_bands_share_no_network_and_hold_all(by_class, has_ties):
 
 def test_a_stage_takes_a_small_share_of_what_is_expected():
     """1,000 steps at 1 nat and four million at 6: a stage that may take 20,000 goes to 2.8 nats."""
-    problem = SearchProblem(("a",), *arrays([{(): 0.0}]), 6.0, TOLERANCE)
-    run = exploration.Exploration(problem, new_collection(problem))
-    run.collection.update_incumbent(100.0)
-    listing = Listing(np.empty(0), 106.0, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
-    up_to, n_steps = run.next_stage(listing)
+    best, limit = 100.0, 106.0
+    listing = Listing(np.empty(0), limit, 0, 0, above=101.0, n_steps=1_000.0, n_expected=4_000_000.0)
+    up_to, n_steps = next_stage(listing, best, limit, TOLERANCE)
     assert (round(up_to, 2), n_steps) == (102.81, 20_000.0)
-    left = run.after_stage(Branch(np.ones(1, np.uint8), 100.0, np.empty(0, np.int64), 1.0), listing, up_to, 30_000.0)
+    branch = Branch(np.ones(1, np.uint8), best, np.empty(0, np.int64), 1.0)
+    left = after_stage(branch, listing, up_to, 30_000.0, limit)
     assert left.lower == left.listing.above == up_to
     # From 1,000 to 30,000 steps over 1.81 nats: over 3.19 more, 30 ** (3.19 / 1.81) times as many; a sixteenth of that.
     assert left.listing.n_expected == pytest.approx(30_000 / 16 * 30 ** (3.19 / 1.81), rel=0.05)
-    assert run.next_stage(left.listing)[0] == math.inf  # 30,000 is too large a share of that
+    assert next_stage(left.listing, best, limit, TOLERANCE)[0] == math.inf  # 30,000 is too large a share of that
 
 
 def test_a_time_limit_leaves_a_promise_to_users(monkeypatch):

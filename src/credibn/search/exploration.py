@@ -28,9 +28,12 @@ from credibn.search.branching import EdgeSplitter
 from credibn.search.checkpoints import Checkpoints
 from credibn.search.collection import new_collection, ties_of
 from credibn.search.dynamic_programming import estimate_subsets, search_subsets
+from credibn.search.listing_stages import OVERESTIMATE, STAGE_SHARE, after_giving_up, after_stage, next_stage
 from credibn.search.memory import within_memory
 from credibn.search.problem import SearchProblem
 from credibn.search.relaxation import Bound, Flags, Floats, Positions, Relaxation
+from credibn.search.separation import find_cuts
+from credibn.search.statistics import Statistics
 
 SEED = 1
 EFFORT, MOST_EFFORT = 2_000, 2_000_000_000
@@ -45,14 +48,6 @@ NEWEST = 0.5
 """How much the newest solution counts in the mean of the recent ones; each one before counts half as much."""
 MANY_CANDIDATES = 5_000
 """With more, at the root, where the bound stalls, cuts are looked for at one point in each round."""
-LARGEST_K = 3
-LEAST_VIOLATION = 0.01
-NEW_CUTS = 150
-FOUND_CUTS = 300
-"""Of each kind, from which those are taken that differ."""
-FEW_CUTS = 5
-MOST_COSINE = 0.6
-"""Of the angle between two cuts that differ."""
 CLOSED = 1e-7
 """A gap that no further cut can close in a way that matters."""
 POSITIVE = 1e-7
@@ -92,39 +87,6 @@ STEPS_PER_TASK = 1_000_000
 """Of a listing that is split: some seconds, which is what a kill may cost."""
 LONG_LISTING = 2_000_000
 """With more steps than this, the networks near the optimum are listed first, then those farther away."""
-OVERESTIMATE = 8.0
-"""How many times too high an estimate of all steps is, as measured: the first ranges and stages grow fastest."""
-STAGE_GROWTH = 30.0
-"""How many times more steps each stage of a long listing should take, since it repeats those before."""
-MOST_EXPECTED = 1e40
-"""Steps: beyond, the next stage cannot be predicted."""
-STAGE_SHARE = 0.005
-"""The most that a stage before the last should take of all steps."""
-
-
-@dataclass
-class Statistics:
-    """How the search went: gaps are best known cost minus proven bound, at the root, without and with cuts."""
-
-    gap_before: float | None = None
-    gap_after: float | None = None
-    n_rows: int = 0
-    n_candidates: int = 0
-    n_rounds: int = 0
-    n_branches: int = 0
-    n_steps: int = 0
-    is_by_subsets: bool = False
-
-    def of_root(self) -> Floats:
-        """Return what is known about the root, for a search that resumes and does not compute it again."""
-        gaps = [math.nan if gap is None else gap for gap in (self.gap_before, self.gap_after)]
-        return np.array([*gaps, self.n_rows, self.n_candidates, self.n_rounds])
-
-    def note_root(self, numbers: Floats) -> None:
-        """Note what another search knows about the root."""
-        *gaps, n_rows, n_candidates, n_rounds = numbers.tolist()
-        self.gap_before, self.gap_after = (None if math.isnan(gap) else gap for gap in gaps)
-        self.n_rows, self.n_candidates, self.n_rounds = int(n_rows), int(n_candidates), int(n_rounds)
 
 
 @dataclass
@@ -386,13 +348,11 @@ class Exploration:
     def violated(self, values: Floats, mean: Floats, is_stalling: bool) -> list[int]:
         """Find cuts that the fractional solution violates, or the mean of recent ones.
 
-        Cluster cuts are looked for at several points. Every network obeys all cuts, so one that a point between the
-        best network and the mean violates is violated by the mean too, and by more: such cuts are deep, and it takes
-        fewer of them (in-out separation, Ben-Ameur & Neto 2007). Solutions of nearly the same cost take turns; their
-        mean lies between them, so that one cut takes away several. While cuts raise the bound quickly, all are taken;
-        later, or where there are few, zero-half cuts are looked for too, and those taken that differ from each other.
-        In a large problem that takes longer than the linear program, so the point near the best network and the mean
-        take turns.
+        Every network obeys all cuts, so one that a point between the best network and the mean violates is violated by
+        the mean too, and by more: such cuts are deep, and it takes fewer of them (in-out separation, Ben-Ameur & Neto
+        2007). Solutions of nearly the same cost take turns; their mean lies between them, so that one cut takes away
+        several. In a large problem finding cuts takes longer than the linear program, so the point near the best
+        network and the mean take turns.
         """
         points = values[np.newaxis]
         row = self.collection.incumbent()
@@ -406,22 +366,7 @@ class Exploration:
                 points = (nearer if self.statistics.n_rounds % 2 else mean)[np.newaxis]
             else:
                 points = np.stack([nearer, mean, values])
-        cuts: list[int] = []
-        if not is_stalling:
-            for point in points:
-                cuts += self.problem.separate_cluster_cuts(point, LARGEST_K, NEW_CUTS, LEAST_VIOLATION)
-        if len(cuts) < FEW_CUTS:
-            cuts += self.problem.separate_diverse_cuts(
-                points,
-                self.relaxation.columns_in_use(),
-                self.relaxation.cuts,
-                LARGEST_K,
-                FOUND_CUTS,
-                NEW_CUTS,
-                MOST_COSINE,
-                LEAST_VIOLATION,
-            )
-        return cuts
+        return find_cuts(self.problem, self.relaxation, points, is_stalling)
 
     def enumerate(self, bound: Bound, is_open: Flags) -> tuple[bool, Flags]:
         """Hand all networks of a branch to the collection, unless that takes too many steps; leave fewer open."""
@@ -501,15 +446,15 @@ class Exploration:
         """List up to a cost at which few steps are enough, or all that is left; return what remains to be done."""
         if listing.above >= self.collection.limit():
             return []
-        up_to, n_steps = self.next_stage(listing)
+        up_to, n_steps = next_stage(listing, self.collection.best(), self.collection.limit(), self.asked_for.tolerance)
         is_last = up_to == math.inf
         if not is_last and 2 * n_steps <= MOST_STEPS:  # little is lost if it takes longer than expected
             before = self.statistics.n_steps
             if self.list_range(branch, replace(listing, up_to=up_to), int(2 * n_steps)):
-                return [self.after_stage(branch, listing, up_to, self.statistics.n_steps - before)]
-            return [replace(branch, listing=self.after_giving_up(listing))]
+                return [after_stage(branch, listing, up_to, self.statistics.n_steps - before, self.collection.limit())]
+            return [replace(branch, listing=after_giving_up(listing))]
         band = replace(listing, up_to=min(up_to, listing.up_to), n_expected=0.0)
-        rest = [] if is_last else [self.after_stage(branch, listing, up_to, n_steps)]
+        rest = [] if is_last else [after_stage(branch, listing, up_to, n_steps, self.collection.limit())]
         n_tasks = self.count_tasks(listing.n_expected)
         if listing.n_expected > 0 and n_tasks > 1:
             share = branch.share - math.fsum(other.share for other in rest)
@@ -517,38 +462,6 @@ class Exploration:
                 replace(task, share=task.share * share) for task in self.split_listing(branch, band, n_tasks)
             ]
         return rest if self.list_range(branch, band) else []
-
-    def next_stage(self, listing: Listing) -> tuple[float, float]:
-        """Return up to which cost the next stage goes, infinite for the last, and how many steps it may take.
-
-        The steps are taken to grow exponentially with the cost, from those of the last stage to those of the whole.
-        """
-        most = STAGE_SHARE * listing.n_expected
-        best = self.collection.best()
-        if listing.n_expected == 0.0 or 4.0 * listing.n_steps > most:
-            return math.inf, listing.n_expected
-        if listing.n_steps == 0.0:  # all that ties with the best
-            return best + self.asked_for.tolerance, most
-        n_steps = min(max(STAGE_GROWTH * listing.n_steps, FIRST_STEPS), most)
-        grown = math.log(n_steps / listing.n_steps) / math.log(listing.n_expected / listing.n_steps)
-        up_to = listing.above + grown * (min(listing.limit, self.collection.limit()) - listing.above)
-        return (up_to if up_to > listing.above else math.inf), n_steps
-
-    def after_giving_up(self, listing: Listing) -> Listing:
-        """Return a long listing whose next stage goes half as far, or to the end where that was tried a few times."""
-        if listing.n_steps == 0.0 or listing.n_expected > MOST_EXPECTED:
-            return replace(listing, n_steps=listing.n_expected)
-        return replace(listing, n_expected=listing.n_expected**2 / listing.n_steps)  # twice the growth
-
-    def after_stage(self, branch: Branch, listing: Listing, up_to: float, n_steps: float) -> Branch:
-        """Return the rest of a long listing when all is listed up to a cost, which took `n_steps`."""
-        n_steps, n_expected = max(n_steps, 1.0), listing.n_expected
-        if listing.n_steps > 0.0:  # the steps grow on as they did last, or a little less
-            growth = max(0.0, math.log(n_steps / listing.n_steps)) / (up_to - listing.above)
-            farther = min(listing.limit, self.collection.limit()) - up_to
-            n_expected = max(n_steps, n_steps * math.exp(min(growth * farther, 50.0)) / (2.0 * OVERESTIMATE))
-        left = replace(listing, above=up_to, n_steps=n_steps, n_expected=n_expected)
-        return replace(branch, lower=max(branch.lower, up_to), share=branch.share * (1.0 - STAGE_SHARE), listing=left)
 
     def count_tasks(self, n_expected: float) -> int:
         """Return into how many tasks to split a listing of `n_expected` steps, whether or not they are stored."""
