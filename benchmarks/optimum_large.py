@@ -31,7 +31,7 @@ class Instance:
     source: str
     n_rows: int
     score: str
-    max_parents: int
+    max_parents: int | None
     best: float
     """The best score known."""
     bound: float
@@ -39,13 +39,14 @@ class Instance:
 
     @property
     def name(self) -> str:
-        return f"{self.source}-{self.n_rows}-{self.score}-{self.max_parents}"
+        return f"{self.source}-{self.n_rows}-{self.score}-{self.max_parents or 'all'}"
 
 
 INSTANCES = (
+    Instance("win95pts", 1000, "bic", None, -10137.821089, -10137.821089),
+    Instance("hepar2", 1000, "bic", None, -33322.669372, -33322.669372),
+    Instance("hailfinder", 1000, "bic", None, -53275.105103, -53275.105103),
     Instance("win95pts", 1000, "bic", 3, -10193.115369, -10193.115369),
-    Instance("hepar2", 1000, "bic", 3, -33322.669372, -33322.669372),
-    Instance("hailfinder", 1000, "bic", 3, -53275.105103, -53275.105103),
     Instance("random60", 10000, "bic", 2, -487858.131509, -487858.131509),
     Instance("random100", 1000, "bic", 2, -84294.651737, -84294.651737),
     Instance("random100", 200, "bdeu", 2, -17905.756806, -17905.756806),

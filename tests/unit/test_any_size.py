@@ -57,13 +57,13 @@ def test_a_set_too_large_to_list_is_counted(table, constraints, monkeypatch):
 @pytest.fixture
 def slow_listing(monkeypatch):
     """Let every turn of listing end at once, and let counting finish."""
-    take_turn = any_size._turn
+    take_turn = any_size.take_turn
 
     def turn(call, scores, epsilon, seconds, **quota):
         seconds = math.inf if call.search.engine == "factored" else -1.0
         return take_turn(call, scores, epsilon, seconds, **quota)
 
-    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "take_turn", turn)
 
 
 @pytest.mark.parametrize("constraints", [{}, {"max_parents": 2}])
@@ -77,7 +77,7 @@ def test_a_list_that_takes_too_long_comes_from_the_diagram(table, constraints, s
 def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
     expected = learn(table)
     turns = []
-    take_turn = any_size._turn
+    take_turn = any_size.take_turn
 
     def slow_at_first(call, *rest, **quota):
         turns.append(call.search.engine)
@@ -86,7 +86,7 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
             answer = replace(answer, found=replace(answer.found, stopped=True))
         return answer, "enumeration" if len(turns) == 1 else ended_in
 
-    monkeypatch.setattr(any_size, "_turn", slow_at_first)
+    monkeypatch.setattr(any_size, "take_turn", slow_at_first)
     monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 5)
     found = learn(table)
     assert turns == ["auto", "factored", "auto"]
@@ -101,7 +101,7 @@ def test_a_slow_machine_lists_what_a_fast_one_does(table, monkeypatch):
 
 @pytest.mark.parametrize("n_finished", [1, 2, 4])
 def test_stopped_before_all_is_found_the_answer_is_complete_for_a_part_of_epsilon(table, n_finished, monkeypatch):
-    epsilon, take_turn, parts = math.log(20), any_size._turn, []
+    epsilon, take_turn, parts = math.log(20), any_size.take_turn, []
 
     def slow_for_the_whole(call, scores, asked_for, seconds, **quota):
         if asked_for < epsilon:
@@ -111,7 +111,7 @@ def test_stopped_before_all_is_found_the_answer_is_complete_for_a_part_of_epsilo
             call.run.reach("interrupted")
         return answer, ended_in
 
-    monkeypatch.setattr(any_size, "_turn", slow_for_the_whole)
+    monkeypatch.setattr(any_size, "take_turn", slow_for_the_whole)
     monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
     found = learn(table, epsilon=epsilon)
     monkeypatch.undo()
@@ -123,14 +123,14 @@ def test_stopped_before_all_is_found_the_answer_is_complete_for_a_part_of_epsilo
 
 
 def test_stopped_while_it_counts_what_is_too_long_for_a_list_the_reason_is_the_stop(table, monkeypatch):
-    take_turn = any_size._turn
+    take_turn = any_size.take_turn
 
     def interrupted(call, *rest, **quota):
         if call.search.engine == "factored":
             call.run.reach("interrupted")
         return take_turn(call, *rest, **quota)
 
-    monkeypatch.setattr(any_size, "_turn", interrupted)
+    monkeypatch.setattr(any_size, "take_turn", interrupted)
     monkeypatch.setattr(any_size, "MOST_LISTED", 5)
     found = learn(table)
     assert (found.complete, found.stopped_because) == (False, "interrupted")
@@ -139,13 +139,13 @@ def test_stopped_while_it_counts_what_is_too_long_for_a_list_the_reason_is_the_s
 
 
 def test_what_takes_turns_for_its_parts_is_found_as_a_whole(table, monkeypatch):
-    expected, turns, take_turn = learn(table), [], any_size._turn
+    expected, turns, take_turn = learn(table), [], any_size.take_turn
 
     def slow_at_first(call, scores, epsilon, seconds, **quota):
         turns.append(epsilon)
         return take_turn(call, scores, epsilon, -1.0 if len(turns) < 3 else math.inf, **quota)
 
-    monkeypatch.setattr(any_size, "_turn", slow_at_first)
+    monkeypatch.setattr(any_size, "take_turn", slow_at_first)
     monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
     found = learn(table)
     assert turns[:2] == [expected.epsilon, 0.0]
@@ -243,7 +243,7 @@ def test_a_check_within_another_leaves_that_in_force():
 
 
 def test_a_turn_that_finds_no_network_has_no_answer_and_the_next_one_is_longer(table, monkeypatch):
-    expected, take_turn, find, seconds_of = learn(table), any_size._turn, any_size.find, []
+    expected, take_turn, find, seconds_of = learn(table), any_size.take_turn, any_size.find, []
 
     def turn(call, scores, epsilon, seconds, **quota):
         seconds_of.append(seconds)
@@ -255,15 +255,15 @@ def test_a_turn_that_finds_no_network_has_no_answer_and_the_next_one_is_longer(t
             raise TooLargeError("no network is known")
         return find(call, *rest, **quota)
 
-    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "take_turn", turn)
     monkeypatch.setattr(any_size, "find", none_at_first)
     found = learn(table)
-    assert seconds_of == [any_size._FIRST_TURN, any_size._FIRST_TURN * any_size._GROWTH]
+    assert seconds_of == [any_size.FIRST_TURN, any_size.FIRST_TURN * any_size.GROWTH]
     assert np.array_equal(found.structures.scores, expected.structures.scores)
 
 
 def test_what_does_not_fit_into_memory_is_answered_by_the_part_in_which_more_is_certain(table, monkeypatch):
-    take_turn, find, epsilon = any_size._turn, any_size.find, math.log(20)
+    take_turn, find, epsilon = any_size.take_turn, any_size.find, math.log(20)
 
     def turn(call, scores, asked_for, seconds, **quota):
         answer, _ = take_turn(call, scores, asked_for, math.inf, **quota)
@@ -278,7 +278,7 @@ def test_what_does_not_fit_into_memory_is_answered_by_the_part_in_which_more_is_
             return answer
         return replace(answer, found=replace(answer.found, stopped=True, unexplored_bound=answer.found.best_cost))
 
-    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "take_turn", turn)
     monkeypatch.setattr(any_size, "find", short_of_memory)
     monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
     found = learn(table, epsilon=epsilon)
@@ -287,7 +287,7 @@ def test_what_does_not_fit_into_memory_is_answered_by_the_part_in_which_more_is_
 
 
 def test_stopped_within_a_part_the_answer_is_what_is_certain_there(table, monkeypatch):
-    take_turn, epsilon = any_size._turn, math.log(20)
+    take_turn, epsilon = any_size.take_turn, math.log(20)
 
     def interrupted_in_a_part(call, scores, asked_for, seconds, **quota):
         answer, ended_in = take_turn(call, scores, asked_for, math.inf if asked_for < epsilon else -1.0, **quota)
@@ -297,7 +297,7 @@ def test_stopped_within_a_part_the_answer_is_what_is_certain_there(table, monkey
             answer = replace(answer, found=replace(answer.found, stopped=True, unexplored_bound=bound))
         return answer, ended_in
 
-    monkeypatch.setattr(any_size, "_turn", interrupted_in_a_part)
+    monkeypatch.setattr(any_size, "take_turn", interrupted_in_a_part)
     monkeypatch.setattr(any_size, "_LONG_TURN", 0.0)
     found = learn(table, epsilon=epsilon)
     assert (found.complete, found.stopped_because) == (False, "interrupted")
@@ -503,7 +503,7 @@ def test_the_end_of_a_turn_leaves_time_to_count_classes(monkeypatch):
         return SimpleNamespace(found=SimpleNamespace(stopped=True))
 
     monkeypatch.setattr(any_size, "find", find)
-    _, ended_in = any_size._turn(SimpleNamespace(run=run), None, 0.0, -1.0)
+    _, ended_in = any_size.take_turn(SimpleNamespace(run=run), None, 0.0, -1.0)
     assert continued == [False, False, True, True]
     assert ended_in == "search"
 
@@ -518,9 +518,9 @@ def test_the_list_of_what_is_counted_takes_half_of_the_time_left_whoever_else_wo
         return find(call, *rest, **quota)
 
     monkeypatch.setattr(any_size, "find", busy)
-    monkeypatch.setattr(any_size, "_FIRST_TURN", -1.0)
+    monkeypatch.setattr(any_size, "FIRST_TURN", -1.0)
     monkeypatch.setattr(any_size, "_MOST_FROM_DIAGRAM", 0)
-    take_turn = any_size._turn
+    take_turn = any_size.take_turn
 
     def turn(call, scores, epsilon, seconds, **quota):
         is_counting = call.search.engine == "factored"
@@ -528,7 +528,7 @@ def test_the_list_of_what_is_counted_takes_half_of_the_time_left_whoever_else_wo
             monkeypatch.setattr(time, "process_time", lambda: 0.0)
         return take_turn(call, scores, epsilon, math.inf if is_counting else seconds, **quota)
 
-    monkeypatch.setattr(any_size, "_turn", turn)
+    monkeypatch.setattr(any_size, "take_turn", turn)
     found = learn(table, time_limit=2.0, posterior_share=False)
     assert reasons == [None, None, None]
     assert (found.complete, found.n_networks) == (True, counted.n_networks)

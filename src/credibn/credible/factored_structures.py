@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from credibn import _core
 from credibn._run import Run
-from credibn.credible.structures import Structures, group, masks_of
+from credibn.credible.structures import Structures, choices_of, group, masks_of
 from credibn.errors import NotListedError, Option
 from credibn.posterior.parent_sets import ParentSetProbabilities
 from credibn.scores import ScoreTable
@@ -95,15 +95,15 @@ class FactoredStructures(Structures):
         """Return the best classes, fewer where the best networks belong to fewer; refused where they are not whole."""
         if not self.are_classes_counted:
             raise refusal("Its classes are not whole, so they cannot be told without a list")
-        found, n_found, n_seen = list[NDArray[np.uint32]](), 0, 0
+        order, found, n_seen = np.arange(table.n_variables), dict[bytes, NDArray[np.uint64]](), 0
         for choices, _ in self.networks.in_order(_BATCH):
-            is_canonical = _core.are_canonical(masks_of(table, choices), np.arange(table.n_variables)) != 0
-            found.append(choices[is_canonical])
-            n_found, n_seen = n_found + int(is_canonical.sum()), n_seen + len(choices)
-            if n_found >= count or n_seen >= _MOST_IN_ORDER:
+            for member in _core.class_forms(masks_of(table, choices), order)[0]:
+                found.setdefault(member.tobytes(), member)
+            n_seen += len(choices)
+            if len(found) >= count or n_seen >= _MOST_IN_ORDER:
                 break
-        chosen = np.concatenate(found)[:count]
-        sizes = _core.class_forms(masks_of(table, chosen), np.arange(table.n_variables))[3]
+        chosen = choices_of(table, np.array(list(found.values())[:count]))
+        sizes = _core.class_forms(masks_of(table, chosen), order)[3]
         return Structures(chosen, exact_scores(table, chosen), sizes, None)
 
     def candidates_in(self, table: ScoreTable) -> NDArray[np.int64]:

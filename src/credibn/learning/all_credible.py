@@ -11,6 +11,7 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.learning.any_size import find_any_size
+from credibn.learning.best_first import find_best
 from credibn.learning.credible_share import find_share
 from credibn.learning.runs import best_so_far, collect, find_optimum, why_stopped, within_limits
 from credibn.learning.start import Learning, started
@@ -180,6 +181,12 @@ def find_credible_set(call: Learning) -> CredibleSet:
         table = call.source.try_table_for(gap)
         if table is None and first is not None:
             return collect(call, first, first.rows, gap, call.run.reason, first.optimal_score)
-        answer = best_so_far(call) if table is None else find_any_size(call, table, gap)
-        rows, reason, bound = within_limits(call, answer, limits.max_networks, limits.max_classes)
+        quotas = limits.max_networks, limits.max_classes
+        if table is None:
+            answer = best_so_far(call)
+        elif quotas == (None, None):
+            answer = find_any_size(call, table, gap)
+        else:
+            answer = find_best(call, table, gap, *quotas)
+        rows, reason, bound = within_limits(call, answer, *quotas)
         return collect(call, answer, rows, gap, reason, bound)

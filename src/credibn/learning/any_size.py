@@ -28,10 +28,10 @@ MOST_LISTED = 1 << 22
 """Networks or classes that an engine lists; if there are more, they are counted."""
 _MOST_FROM_DIAGRAM = 200_000
 """Networks that are listed after they were counted."""
-_FIRST_BOUND = "relaxation"
-_FIRST_TURN, _GROWTH = 2.0, 4.0
+FIRST_BOUND = "relaxation"
+FIRST_TURN, GROWTH = 2.0, 4.0
 """Seconds of the first turn, and how many times longer each is than the one before."""
-_MUCH = 1 / _GROWTH
+_MUCH = 1 / GROWTH
 """Of a stage: where this share is done, the turn may last as long as the next one would."""
 _LONGEST_TURN = 600.0
 """Seconds for a list of what is counted already; of a time limit, half of the rest."""
@@ -39,15 +39,14 @@ _BOUNDING = 1 / 16
 """The share of its seconds that the first bound counts in a turn: listing and counting use the same bound."""
 _LONG_TURN = 16.0
 """Seconds: when turns are as long, or the first bound takes too long for a turn, parts of epsilon come first."""
-_PARTS = (0.0, 0.25, 0.5, 0.75)
+PARTS = (0.0, 0.25, 0.5, 0.75)
 """Of epsilon: the optimum, and what is found before all."""
 
 
 def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
-    """Return the networks within epsilon, listed or counted; as a list where a limit is set on the networks."""
-    limits = call.limits
-    if call.search.engine != "auto" or limits.max_networks is not None or limits.max_classes is not None:
-        return find(call, table, epsilon, max_networks=limits.max_networks, max_classes=limits.max_classes)
+    """Return the networks within epsilon, listed or counted."""
+    if call.search.engine != "auto":
+        return find(call, table, epsilon)
     unit = choose_unit(table, call.search.unit, call.search.score_equivalent)
     quota = {"max_classes" if unit == "classes" else "max_networks": MOST_LISTED}
     with call.run.remembering():
@@ -56,24 +55,24 @@ def find_any_size(call: Learning, table: ScoreTable, epsilon: float) -> Answer:
 
 def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int) -> Answer:
     parts = _Parts(call, table, epsilon, quota)
-    seconds = _FIRST_TURN
+    seconds = FIRST_TURN
     while True:
-        listed, ended_in = _turn(call, table, epsilon, seconds, **quota)
+        listed, ended_in = take_turn(call, table, epsilon, seconds, **quota)
         if listed is None:  # nobody knows a network yet
-            seconds *= _GROWTH
+            seconds *= GROWTH
             continue
         is_too_long = listed.found.is_cut
         if ended_in is None and not is_too_long:
             return parts.or_this(listed)
-        if ended_in == _FIRST_BOUND:
+        if ended_in == FIRST_BOUND:
             parts.keep(listed)  # the next turn begins with this bound anew
-        if ended_in == _FIRST_BOUND or (listed.found.stopped and (is_too_long or seconds >= _LONG_TURN)):
-            parts.find_more(_GROWTH * seconds)
-        if ended_in != _FIRST_BOUND and call.run.reason is None:
-            counted, ended_in = _turn(counting(call), table, epsilon, math.inf if is_too_long else seconds)
+        if ended_in == FIRST_BOUND or (listed.found.stopped and (is_too_long or seconds >= _LONG_TURN)):
+            parts.find_more(GROWTH * seconds)
+        if ended_in != FIRST_BOUND and call.run.reason is None:
+            counted, ended_in = take_turn(counting(call), table, epsilon, math.inf if is_too_long else seconds)
             if counted is not None and not counted.found.stopped:
                 # What was cut is too long for a list, or for the memory.
-                return counted if is_too_long else _listed(call, counted, epsilon, **quota) or counted
+                return counted if is_too_long else listed_from(call, counted, epsilon, **quota) or counted
             if call.run.reason is None and ended_in is None:  # it does not fit into memory
                 return parts.or_this(find(call, table, epsilon))
             if counted is not None and counted.bound < listed.bound:
@@ -81,7 +80,7 @@ def _take_turns(call: Learning, table: ScoreTable, epsilon: float, **quota: int)
         if call.run.reason is not None:
             most_certain = parts.or_this(listed)
             return replace(most_certain, found=replace(most_certain.found, stopped=True))
-        seconds *= _GROWTH
+        seconds *= GROWTH
 
 
 @dataclass
@@ -97,7 +96,7 @@ class _Parts:
     pruned: ScoreTable | None = None  # for the first part that is left
 
     def __post_init__(self) -> None:
-        self.left = sorted({share * self.epsilon for share in _PARTS})
+        self.left = sorted({share * self.epsilon for share in PARTS})
 
     def find_more(self, seconds: float) -> None:
         """Find what larger parts have, for some seconds each, until one is not finished."""
@@ -105,10 +104,10 @@ class _Parts:
         while self.left and run.reason is None:
             part = self.left[0]
             if self.pruned is None:
-                self.pruned = prune_for(self.table, part, lambda: run(_FIRST_BOUND, 0.0))
+                self.pruned = prune_for(self.table, part, lambda: run(FIRST_BOUND, 0.0))
             quota = {"max_networks": 1} if part == 0.0 else self.quota
             with run.remembering(self.memory):
-                answer, _ = _turn(self.call, self.pruned, part, seconds, **quota)
+                answer, _ = take_turn(self.call, self.pruned, part, seconds, **quota)
             if answer is None:
                 return
             found = answer.found
@@ -133,8 +132,8 @@ def counting(call: Learning) -> Learning:
     return replace(call, search=replace(call.search, engine=FACTORED))
 
 
-def _turn(
-    call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int
+def take_turn(
+    call: Learning, table: ScoreTable, epsilon: float, seconds: float, **quota: int | None
 ) -> tuple[Answer | None, str | None]:
     """Search for some seconds of this process, or of the clock where others do the work.
 
@@ -147,11 +146,11 @@ def _turn(
     def is_in_time(stage: str, fraction: float) -> bool:
         nonlocal spent, last, ended_in
         now = clock()
-        spent += (_BOUNDING if stage == _FIRST_BOUND else 1.0) * (now - last)
+        spent += (_BOUNDING if stage == FIRST_BOUND else 1.0) * (now - last)
         last = now
         if stage in FINISHING or fraction >= 1.0:  # what was found is put in order, or its classes are counted
             return True
-        if ended_in is None and spent > seconds * (1.0 if fraction < _MUCH else _GROWTH):
+        if ended_in is None and spent > seconds * (1.0 if fraction < _MUCH else GROWTH):
             ended_in = stage
         return ended_in is None
 
@@ -165,7 +164,7 @@ def _turn(
     return answer, ended_in if answer.found.stopped and call.run.reason is None else None
 
 
-def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> Answer | None:
+def listed_from(call: Learning, counted: Answer, epsilon: float, **quota: int) -> Answer | None:
     """Return a counted set as the list that an engine gives; None where it is too long, or takes too long."""
     rows = counted.rows
     assert isinstance(rows, FactoredStructures)
@@ -183,5 +182,5 @@ def _listed(call: Learning, counted: Answer, epsilon: float, **quota: int) -> An
         return stage in FINISHING or fraction >= 1.0 or time.monotonic() < end
 
     with call.run.checking(is_in_time):
-        answer, _ = _turn(call, counted.table, epsilon, math.inf, **quota)
+        answer, _ = take_turn(call, counted.table, epsilon, math.inf, **quota)
     return None if answer is None or answer.found.stopped or answer.found.is_cut else answer

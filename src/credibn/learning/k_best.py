@@ -13,7 +13,8 @@ from typing import Any
 
 from credibn.credible import CredibleSet
 from credibn.credible.structures import Structures, best_networks, count_at_least, expand
-from credibn.learning.runs import Answer, best_so_far, collect, find, find_optimum, why_stopped
+from credibn.learning.best_first import find_best
+from credibn.learning.runs import Answer, best_so_far, collect, find_optimum, why_stopped
 from credibn.learning.start import Kind, Learning, started
 from credibn.options import DEFAULT_BAYES_FACTOR, Edges, Progress, suggesting
 from credibn.scores import LocalScore, ScoreTable, SetScore
@@ -172,6 +173,7 @@ def find_k_best(call: Learning) -> CredibleSet:
     with call.run.handling_interrupts():
         answer, reason, gap = _grow(call, kind, k)
         rows, n_tied = _take(answer, kind, k)
+        n_tied += answer.n_left_out
         are_ties_known = k > 1 or not answer.found.is_cut
         span = max(0.0, answer.optimal_score - float(rows.scores[-1])) if len(rows) else 0.0
         bound = max(answer.bound, answer.optimal_score - gap)
@@ -205,7 +207,7 @@ def _grow(call: Learning, kind: Kind, k: int) -> tuple[Answer, str | None, float
         table = call.source.try_table_for(gap)
         if table is None:
             return best_so_far(call) if answer is None else answer, call.run.reason, epsilon / 2
-        answer = find(call, table, gap, **quota)
+        answer = find_best(call, table, gap, **quota)
         if answer.found.stopped:
             return answer, why_stopped(call, answer.found), gap
         count = answer.rows.n_networks if kind == "networks" else answer.rows.n_classes

@@ -48,6 +48,8 @@ class Answer:
     engine: str
     found: Found
     rows: Structures
+    n_left_out: int = 0
+    """Networks, or classes, that tie with the last one and are not among the rows."""
 
     @property
     def optimal_score(self) -> float:
