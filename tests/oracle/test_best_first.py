@@ -114,3 +114,13 @@ def test_billions_that_tie_are_not_listed(monkeypatch):
     assert "205,891,132,094,639 more tie with the last" in networks.guarantee
     limited = learn(scores=table, epsilon=1.0, max_classes=10)
     assert (limited.n_classes, limited.stopped_because, limited.unexplored_bound) == (10, "max_classes", 0.0)
+
+
+@pytest.mark.parametrize("stage", ["relaxation", "branches", "counting"])
+def test_a_run_that_is_stopped_returns_what_is_certain(stage, monkeypatch):
+    monkeypatch.setattr(best_first, "FIRST_TURN", 0.1)
+    table = table_of([{(): 0.0, (v ^ 1,): 0.0} for v in range(60)], score_equivalent=True, epsilon=1e3)
+    found = k_best_networks(scores=table, k=10, progress=lambda at, _: at != stage)
+    assert not found.complete
+    assert found.stopped_because == "interrupted"
+    assert (found.optimal_score, found.unexplored_bound) == (0.0, 0.0)

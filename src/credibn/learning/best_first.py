@@ -65,10 +65,12 @@ def find_best(
                 if best is not None:
                     return best
                 parts = parts[1:]
+            if run.reason is not None and known is None:
+                break
             if known is not None and (run.reason is not None or is_full):
                 return replace(known, found=replace(known.found, stopped=True))
             seconds *= GROWTH
-        return find(call, table, epsilon, **quota)  # there are fewer
+        return find(call, table, epsilon, **quota)  # there are fewer, or the run was stopped before one was known
 
 
 def _best_of(call: Learning, counted: Answer, table: ScoreTable, kind: Kind, count: int) -> Answer | None:
