@@ -138,7 +138,7 @@ class Descent {
 
   void start_at_required() {
     Level& level = levels_[0];
-    level.partition = one_cell(suffixes_.sorted_rows(table_.n_rows));
+    level.partition = one_cell(table_, suffixes_.sorted_rows(table_.n_rows));
     Partition next;
     for (int v : choice_.required) {
       level.dropped += refine_by(level.partition, v, next);
@@ -163,9 +163,9 @@ class Descent {
       std::fill(counts.begin(), counts.end(), 0);
       std::uint64_t total = 0;
       for (auto r = level.partition.begin[c]; r < level.partition.begin[c + 1]; ++r) {
-        const RowIndex row = level.partition.rows[r];
-        counts[codes_[row]] += table_.weights[row];
-        total += table_.weights[row];
+        const WeightedRow row = level.partition.rows[r];
+        counts[codes_[row.index]] += row.weight;
+        total += row.weight;
       }
       cost += parents(total);
       for (std::uint64_t count : counts) cost -= family(count);
@@ -189,12 +189,13 @@ class Descent {
     }
     return is_bdeu() ? sum > 1 : most < sum;
   }
-  bool is_kept(const RowIndex* begin, const RowIndex* end) const {
-    if (is_bdeu()) return end - begin > 1 || table_.weights[*begin] > 1;
-    return std::any_of(begin + 1, end, [&](RowIndex row) { return codes_[row] != codes_[*begin]; });
+  bool is_kept(const WeightedRow* begin, const WeightedRow* end) const {
+    if (is_bdeu()) return end - begin > 1 || begin->weight > 1;
+    return std::any_of(begin + 1, end, [&](WeightedRow row) { return codes_[row.index] != codes_[begin->index]; });
   }
   std::uint64_t refine_by(const Partition& from, int v, Partition& to) const {
-    return refine(table_, from, v, to, [&](const RowIndex* begin, const RowIndex* end) { return is_kept(begin, end); });
+    return refine(table_, from, v, to,
+                  [&](const WeightedRow* begin, const WeightedRow* end) { return is_kept(begin, end); });
   }
   // While a column of many states may still follow, the rows are needed at every set.
   bool needs_rows(std::size_t position) const { return lanes_.is_wide(position) || int(position) < last_wide_; }
@@ -401,6 +402,8 @@ class Descent {
     Level& level = levels_[std::size_t(depth)];
     level.cell_order.cells.clear();
     if (!problem_.rules.suffix_floor || all_pairs_are_leaves(level)) return;
+    suffixes_.look_at(level.open);
+    if (depth > 0) suffixes_.merge_rows(level.partition, codes_, std::size_t(arity_));
     floor_.compute(level.partition, std::size_t(last), [&](std::size_t cell) {
       const std::uint32_t* totals = level.counts.totals(cell);
       return std::count(totals, totals + arity_, 0u) < arity_ - 1;
