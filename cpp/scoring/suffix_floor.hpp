@@ -35,6 +35,7 @@ class SuffixOrder {
     int bit = 0;
     for (std::size_t p = 0; p < order.size(); ++p) {
       const Code* column = table.column(order[p]);
+      first_bits_.push_back(std::size_t(bit));
       for (int b = 0; b < width[p]; ++b, ++bit) {
         position_of_bit_.push_back(int(p));
         bits_of_[p * words_ + std::size_t(bit) / 64] |= std::uint64_t(1) << (bit % 64);
@@ -43,6 +44,10 @@ class SuffixOrder {
       }
     }
   }
+  // The values of a row, and the first bit of them that belongs to a position.
+  std::size_t n_words() const { return words_; }
+  const std::uint64_t* values(RowIndex row) const { return packed_.data() + row * words_; }
+  std::size_t first_bit(std::size_t position) const { return first_bits_[position]; }
   // From now on, only the positions of these are looked at.
   template <class Children>
   void look_at(const Children& children) {
@@ -108,6 +113,7 @@ class SuffixOrder {
   std::vector<std::uint64_t> packed_, bits_of_;  // of each row; of each position
   std::vector<std::uint64_t> looked_at_;
   std::vector<int> position_of_bit_;
+  std::vector<std::size_t> first_bits_;
   std::vector<std::size_t> last_with_;  // by the value of the child: one after the last row that has it
 };
 
