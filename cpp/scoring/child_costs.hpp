@@ -201,8 +201,8 @@ class ChildCosts {
     ChildCost result;
     for (std::size_t c = 0; c < partition.n_cells(); ++c) {
       cells_.clear();
-      for (const RowIndex* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
-        cells_.emplace_back(std::uint32_t(codes[*row]) << 16 | codes_[*row], table_.weights[*row]);
+      for (const WeightedRow* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
+        cells_.emplace_back(std::uint32_t(codes[row->index]) << 16 | codes_[row->index], row->weight);
       }
       std::sort(cells_.begin(), cells_.end());
       for (auto cell = cells_.begin(); cell != cells_.end();) {

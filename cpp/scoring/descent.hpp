@@ -127,6 +127,7 @@ class Descent {
     std::uint64_t dropped = 0;      // rows alone and seen once (BDeu)
     std::uint64_t cells = 0;        // seen cells of the family
     CellOrder cell_order;           // of the counts, for leaves; empty until it is needed
+    RowBits bits;                   // likewise
     CellEntropies entropies;        // of the counts, not for BDeu
     FewParents few_parents;         // of those that may be added
     std::vector<Addable> addable;
@@ -138,7 +139,7 @@ class Descent {
 
   void start_at_required() {
     Level& level = levels_[0];
-    level.partition = one_cell(suffixes_.sorted_rows(table_.n_rows));
+    level.partition = one_cell(table_, suffixes_.sorted_rows(table_.n_rows));
     Partition next;
     for (int v : choice_.required) {
       level.dropped += refine_by(level.partition, v, next);
@@ -163,9 +164,9 @@ class Descent {
       std::fill(counts.begin(), counts.end(), 0);
       std::uint64_t total = 0;
       for (auto r = level.partition.begin[c]; r < level.partition.begin[c + 1]; ++r) {
-        const RowIndex row = level.partition.rows[r];
-        counts[codes_[row]] += table_.weights[row];
-        total += table_.weights[row];
+        const WeightedRow row = level.partition.rows[r];
+        counts[codes_[row.index]] += row.weight;
+        total += row.weight;
       }
       cost += parents(total);
       for (std::uint64_t count : counts) cost -= family(count);
@@ -173,10 +174,15 @@ class Descent {
     return cost + level.prior;
   }
 
-  double penalty(double configurations) const {
+  // Most often that of the previous call.
+  double penalty(double configurations) {
     if (is_bdeu()) return 0.0;
-    const double w = problem_.score.parameter;
-    return problem_.grid.round(w * configurations * arity_) - problem_.grid.round(w * configurations);
+    if (configurations != penalised_) {
+      const double w = problem_.score.parameter;
+      penalised_ = configurations;
+      penalty_ = problem_.grid.round(w * configurations * arity_) - problem_.grid.round(w * configurations);
+    }
+    return penalty_;
   }
 
   // A cell stays in the partition while a further split can change its cost: for a likelihood if it holds two values of
@@ -189,12 +195,13 @@ class Descent {
     }
     return is_bdeu() ? sum > 1 : most < sum;
   }
-  bool is_kept(const RowIndex* begin, const RowIndex* end) const {
-    if (is_bdeu()) return end - begin > 1 || table_.weights[*begin] > 1;
-    return std::any_of(begin + 1, end, [&](RowIndex row) { return codes_[row] != codes_[*begin]; });
+  bool is_kept(const WeightedRow* begin, const WeightedRow* end) const {
+    if (is_bdeu()) return end - begin > 1 || begin->weight > 1;
+    return std::any_of(begin + 1, end, [&](WeightedRow row) { return codes_[row.index] != codes_[begin->index]; });
   }
   std::uint64_t refine_by(const Partition& from, int v, Partition& to) const {
-    return refine(table_, from, v, to, [&](const RowIndex* begin, const RowIndex* end) { return is_kept(begin, end); });
+    return refine(table_, from, v, to,
+                  [&](const WeightedRow* begin, const WeightedRow* end) { return is_kept(begin, end); });
   }
   // While a column of many states may still follow, the rows are needed at every set.
   bool needs_rows(std::size_t position) const { return lanes_.is_wide(position) || int(position) < last_wide_; }
@@ -281,18 +288,36 @@ class Descent {
   void score_leaves(int depth, std::size_t which) {
     Level &from = levels_[std::size_t(depth)], &to = levels_[std::size_t(depth) + 1];
     const std::size_t position = from.open[which].position;
-    if (from.cell_order.cells.empty()) order_cells(from);
+    if (from.cell_order.cells.empty()) {
+      order_cells(from);
+      from.bits.start(from.counts.n_cells());
+    }
     costs_.trim();
     leaves_.clear();
+    FamilyTerms terms;
+    int of_arity = 0;
     for (const Addable& last : to.addable) {
       const double limit = last.best + problem_.slack() - constant_cost(to, last.position);
-      const FamilyTerms terms = costs_.terms_of(to.configurations * lanes_.arity(last.position));
+      if (lanes_.arity(last.position) != of_arity) {
+        of_arity = lanes_.arity(last.position);
+        terms = costs_.terms_of(to.configurations * of_arity);
+      }
       leaves_.push_back({last.position, limit, last.best, double(from.dropped) * terms.of_single_row(), terms});
     }
     found.n_local_scores += leaves_.size();
-    leaf_sums_.add_cells(from.cell_order, leaves_, to.counts, [&](std::size_t cell) {
-      return to.counts.split_one(from.counts, cell, from.partition, position, table_.column(order_[position]),
-                                 [&](const std::uint32_t* totals) { return is_kept(totals); });
+    const bool all_binary =
+        arity_ == 2 && lanes_.arity(position) == 2 &&
+        std::all_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) { return lanes_.arity(leaf.position) == 2; });
+    leaf_sums_.add_cells(from.cell_order, leaves_, [&](std::size_t cell) {
+      if (all_binary) {
+        const std::size_t n_words =
+            from.bits.make(cell, from.counts.totals(cell), from.open.size() - which, from.partition, suffixes_, codes_);
+        if (n_words > 0) return leaf_sums_.add(from.counts, cell, from.bits, n_words, suffixes_, position, leaves_);
+      }
+      const std::uint64_t n_dropped =
+          to.counts.split_one(from.counts, cell, from.partition, position, table_.column(order_[position]),
+                              [&](const std::uint32_t* of_state) { return is_kept(of_state); });
+      leaf_sums_.add(to.counts, n_dropped, leaves_);
     });
     for (const Leaf& leaf : leaves_) {
       const double cost = leaf.sum + constant_cost(to, leaf.position);
@@ -300,7 +325,7 @@ class Descent {
     }
   }
   // What S + l costs beside the sum over its cells.
-  double constant_cost(const Level& level, std::size_t p) const {
+  double constant_cost(const Level& level, std::size_t p) {
     return penalty(level.configurations * lanes_.arity(p)) + level.prior + edge_cost(order_[p]);
   }
 
@@ -401,6 +426,8 @@ class Descent {
     Level& level = levels_[std::size_t(depth)];
     level.cell_order.cells.clear();
     if (!problem_.rules.suffix_floor || all_pairs_are_leaves(level)) return;
+    suffixes_.look_at(level.open);
+    if (depth > 0) suffixes_.merge_rows(level.partition, codes_, std::size_t(arity_));
     floor_.compute(level.partition, std::size_t(last), [&](std::size_t cell) {
       const std::uint32_t* totals = level.counts.totals(cell);
       return std::count(totals, totals + arity_, 0u) < arity_ - 1;
@@ -509,6 +536,7 @@ class Descent {
   LeafSums<Lane> leaf_sums_;
   std::vector<Leaf> leaves_;
   std::vector<Level> levels_;
+  double penalised_ = 0.0, penalty_ = 0.0;  // a number of configurations, and its penalty
   double prior_reward_ = 0.0, log_arity_ = 0.0, most_entropy_ = 0.0;
   static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
   TaskProgress* progress_ = nullptr;

@@ -60,8 +60,8 @@ class ExactCosts {
       to.last = parents[depth];
       to.configurations = from.configurations * table_.arities[std::size_t(to.last)];
       to.dropped = from.dropped + refine(table_, from.partition, to.last, to.partition,
-                                         [&](const RowIndex* begin, const RowIndex* end) {
-                                           return end - begin > 1 || table_.weights[*begin] > 1;
+                                         [&](const WeightedRow* begin, const WeightedRow* end) {
+                                           return end - begin > 1 || begin->weight > 1;
                                          });
     }
     n_levels_ = size + 1;
@@ -85,19 +85,19 @@ class ExactCosts {
     counts_.resize(std::max(counts_.size(), arity * n_states));
     totals_.resize(std::max(totals_.size(), n_states));
     for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
-      const RowIndex *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
-      for (const RowIndex* row = begin; row < end; ++row) {
-        counts_[last_codes[*row] * arity + codes[*row]] += table_.weights[*row];
-        totals_[last_codes[*row]] += table_.weights[*row];
+      const WeightedRow *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
+      for (const WeightedRow* row = begin; row < end; ++row) {
+        counts_[last_codes[row->index] * arity + codes[row->index]] += row->weight;
+        totals_[last_codes[row->index]] += row->weight;
       }
       const auto take = [](std::uint64_t& count, const FineTerms& terms) { return terms(std::exchange(count, 0)); };
       if (arity * n_states < std::size_t(end - begin)) {
         for (std::size_t k = 0; k < arity * n_states; ++k) family_sum += take(counts_[k], of_family);
         for (std::size_t s = 0; s < n_states; ++s) parents_sum += take(totals_[s], of_parents);
       } else {
-        for (const RowIndex* row = begin; row < end; ++row) {
-          family_sum += take(counts_[last_codes[*row] * arity + codes[*row]], of_family);
-          parents_sum += take(totals_[last_codes[*row]], of_parents);
+        for (const WeightedRow* row = begin; row < end; ++row) {
+          family_sum += take(counts_[last_codes[row->index] * arity + codes[row->index]], of_family);
+          parents_sum += take(totals_[last_codes[row->index]], of_parents);
         }
       }
     }

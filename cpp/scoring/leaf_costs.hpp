@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scoring/child_costs.hpp"
+#include "scoring/row_bits.hpp"
 #include "scoring/tally.hpp"
 
 namespace credibn::scoring {
@@ -52,28 +53,43 @@ class LeafSums {
  public:
   LeafSums(const Lanes<Lane>& lanes, int child_arity) : lanes_(lanes), arity_(std::size_t(child_arity)) {}
 
-  // Drops the leaves that exceed their limit; the others get their whole sums. `split(cell)` fills `counts` with
-  // the cells that the last parent but one makes of this one, and returns how many single rows it dropped.
-  template <class Split>
-  void add_cells(const CellOrder& order, std::vector<Leaf>& leaves, const CellCounts<Lane>& counts,
-                 const Split& split) const {
+  // Drops the leaves that exceed their limit; the others get their whole sums. `add(cell)` adds what the leaves cost in
+  // one cell.
+  template <class Add>
+  static void add_cells(const CellOrder& order, std::vector<Leaf>& leaves, const Add& add) {
     for (std::size_t k = 0; k < order.cells.size() && !leaves.empty(); ++k) {
-      const auto n_dropped = double(split(order.cells[k]));
-      add(counts, leaves);
-      std::erase_if(leaves, [&](Leaf& leaf) {
-        leaf.sum += n_dropped * leaf.terms.of_single_row();
-        return leaf.sum + order.floors[k + 1] > leaf.limit;
-      });
+      add(order.cells[k]);
+      std::erase_if(leaves, [&](const Leaf& leaf) { return leaf.sum + order.floors[k + 1] > leaf.limit; });
+    }
+  }
+
+  // Adds the cost of the cells that the last parent but one makes of one, of which it has dropped single rows.
+  void add(const CellCounts<Lane>& counts, std::uint64_t n_dropped, std::vector<Leaf>& leaves) const {
+    for (std::size_t c = 0; c < counts.n_cells(); ++c)
+      for (Leaf& leaf : leaves)
+        leaf.sum += arity_ == 2 && lanes_.arity(leaf.position) == 2 ? binary(counts, c, leaf) : narrow(counts, c, leaf);
+    if (n_dropped == 0) return;
+    for (Leaf& leaf : leaves) leaf.sum += double(n_dropped) * leaf.terms.of_single_row();
+  }
+
+  // The same for the cell c of the set without these two, whose rows are `bits`, if all columns have two states.
+  void add(const CellCounts<Lane>& counts, std::size_t c, const RowBits& bits, std::size_t n_words,
+           const SuffixOrder& order, std::size_t last_but_one, std::vector<Leaf>& leaves) const {
+    const std::uint64_t n0 = counts.totals(c)[0], n1 = counts.totals(c)[1];
+    const std::size_t lane = lanes_.first(last_but_one), bit = order.first_bit(last_but_one);
+    const std::uint64_t b0 = counts.sums(c, 0)[lane], b1 = counts.sums(c, 1)[lane];
+    for (Leaf& leaf : leaves) {
+      const std::size_t last_lane = lanes_.first(leaf.position), last_bit = order.first_bit(leaf.position);
+      std::uint64_t both = 0;
+      for (std::size_t w = 0; w < n_words; ++w) both += count_halves(bits.rows(c, w, bit) & bits.rows(c, w, last_bit));
+      const std::uint64_t both0 = both & 0xffffffffu, both1 = both >> 32;
+      leaf.sum += leaf.terms.binary(b0, b1, both0, both1) + leaf.terms.binary(n0 - b0, n1 - b1,
+                                                                              counts.sums(c, 0)[last_lane] - both0,
+                                                                              counts.sums(c, 1)[last_lane] - both1);
     }
   }
 
  private:
-  void add(const CellCounts<Lane>& counts, std::vector<Leaf>& leaves) const {
-    for (std::size_t c = 0; c < counts.n_cells(); ++c)
-      for (Leaf& leaf : leaves)
-        leaf.sum += arity_ == 2 && lanes_.arity(leaf.position) == 2 ? binary(counts, c, leaf) : narrow(counts, c, leaf);
-  }
-
   double binary(const CellCounts<Lane>& counts, std::size_t c, const Leaf& leaf) const {
     const std::size_t lane = lanes_.first(leaf.position);
     return leaf.terms.binary(counts.totals(c)[0], counts.totals(c)[1], counts.sums(c, 0)[lane],

@@ -54,7 +54,7 @@ inline double entropy_floor(const Table& table, const Terms& entropy, int child)
   Partition cells = one_cell(table), next;
   for (int v = 0; v < table.n_columns; ++v) {
     if (v == child) continue;
-    refine(table, cells, v, next, [](const RowIndex* begin, const RowIndex* end) { return end - begin > 1; });
+    refine(table, cells, v, next, [](const WeightedRow* begin, const WeightedRow* end) { return end - begin > 1; });
     std::swap(cells, next);
   }
   double floor = 0.0;
@@ -63,8 +63,8 @@ inline double entropy_floor(const Table& table, const Terms& entropy, int child)
     std::fill(seen.begin(), seen.end(), 0);
     std::uint64_t total = 0;
     for (auto r = cells.begin[c]; r < cells.begin[c + 1]; ++r) {
-      seen[table.column(child)[cells.rows[r]]] += table.weights[cells.rows[r]];
-      total += table.weights[cells.rows[r]];
+      seen[table.column(child)[cells.rows[r].index]] += cells.rows[r].weight;
+      total += cells.rows[r].weight;
     }
     floor += entropy(total);
     for (std::uint64_t count : seen) floor -= entropy(count);

@@ -73,8 +73,8 @@ class SetCounter {
   };
 
   static bool is_repeated(const std::uint32_t* totals) { return *totals > 1; }
-  bool is_repeated_in_rows(const RowIndex* begin, const RowIndex* end) const {
-    return end - begin > 1 || table_.weights[*begin] > 1;
+  static bool is_repeated_in_rows(const WeightedRow* begin, const WeightedRow* end) {
+    return end - begin > 1 || begin->weight > 1;
   }
 
   // Counts at the set that adds v; its partition is made only where it is needed (materialise).
@@ -94,8 +94,7 @@ class SetCounter {
   }
   std::uint64_t refine_to(int depth) {
     Level& to = levels_[std::size_t(depth)];
-    return refine(table_, levels_[std::size_t(depth) - 1].partition, to.last, to.partition,
-                  [&](const RowIndex* begin, const RowIndex* end) { return is_repeated_in_rows(begin, end); });
+    return refine(table_, levels_[std::size_t(depth) - 1].partition, to.last, to.partition, is_repeated_in_rows);
   }
   void materialise(int depth) {
     const int v = levels_[std::size_t(depth)].last;
@@ -154,10 +153,10 @@ class SetCounter {
     std::int64_t sum = 0;
     wide_counts_.resize(std::size_t(table_.arities[i]), 0);
     for (std::size_t c = 0; c < level.partition.n_cells(); ++c) {
-      const RowIndex *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
-      for (const RowIndex* row = begin; row < end; ++row) wide_counts_[codes[*row]] += table_.weights[*row];
-      for (const RowIndex* row = begin; row < end; ++row) {
-        std::uint64_t& count = wide_counts_[codes[*row]];
+      const WeightedRow *begin = level.partition.cell_begin(c), *end = level.partition.cell_end(c);
+      for (const WeightedRow* row = begin; row < end; ++row) wide_counts_[codes[row->index]] += row->weight;
+      for (const WeightedRow* row = begin; row < end; ++row) {
+        std::uint64_t& count = wide_counts_[codes[row->index]];
         if (count == 0) continue;
         sum += term(count);
         ++n_cells_;

@@ -4,6 +4,7 @@
 // every set U met there lies between S and M = S + {positions >= p}, and N*H(i | U) >= N*H(i | M). This class finds
 // that floor for all p at once, in one pass over the rows: with the rows of each cell of S sorted by their values read
 // from the last position backwards, rows that agree on all positions >= p are adjacent, and groups merge as p grows.
+// Positions that nothing below S may add do not count.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@
 
 namespace credibn::scoring {
 
-// Rows in the order that the floor needs, and the last position at which two of them differ.
+// Rows in the order that the floor needs, and the last position at which two of them differ, among those looked at:
+// all, at first.
 class SuffixOrder {
  public:
   SuffixOrder(const Table& table, const std::vector<int>& order) {
@@ -28,22 +30,38 @@ class SuffixOrder {
     words_ = std::size_t(n_bits + 63) / 64 + std::size_t(n_bits == 0);
     // A value may straddle two words; all its bits map to its position.
     packed_.assign(words_ * table.n_rows, 0);
+    bits_of_.assign(words_ * order.size(), 0);
+    looked_at_.assign(words_, ~std::uint64_t(0));
     int bit = 0;
     for (std::size_t p = 0; p < order.size(); ++p) {
       const Code* column = table.column(order[p]);
+      first_bits_.push_back(std::size_t(bit));
       for (int b = 0; b < width[p]; ++b, ++bit) {
         position_of_bit_.push_back(int(p));
+        bits_of_[p * words_ + std::size_t(bit) / 64] |= std::uint64_t(1) << (bit % 64);
         for (std::size_t row = 0; row < table.n_rows; ++row)
           packed_[row * words_ + std::size_t(bit) / 64] |= std::uint64_t(column[row] >> b & 1) << (bit % 64);
       }
     }
+  }
+  // The values of a row, and the first bit of them that belongs to a position.
+  std::size_t n_words() const { return words_; }
+  const std::uint64_t* values(RowIndex row) const { return packed_.data() + row * words_; }
+  std::size_t first_bit(std::size_t position) const { return first_bits_[position]; }
+  // From now on, only the positions of these are looked at.
+  template <class Children>
+  void look_at(const Children& children) {
+    std::fill(looked_at_.begin(), looked_at_.end(), 0);
+    for (const auto& child : children)
+      for (std::size_t w = 0; w < words_; ++w) looked_at_[w] |= bits_of_[child.position * words_ + w];
   }
   // The highest position at which the rows differ, or -1.
   int last_difference(RowIndex a, RowIndex b) const {
     const std::uint64_t* x = packed_.data() + a * words_;
     const std::uint64_t* y = packed_.data() + b * words_;
     for (std::size_t w = words_; w-- > 0;)
-      if (x[w] != y[w]) return position_of_bit_[w * 64 + 63 - std::size_t(std::countl_zero(x[w] ^ y[w]))];
+      if (const std::uint64_t difference = (x[w] ^ y[w]) & looked_at_[w])
+        return position_of_bit_[w * 64 + 63 - std::size_t(std::countl_zero(difference))];
     return -1;
   }
   std::vector<RowIndex> sorted_rows(std::size_t n_rows) const {
@@ -58,10 +76,45 @@ class SuffixOrder {
     return rows;
   }
 
+  // Makes one row of rows next to each other in a cell that do not differ and have the same value of the child.
+  void merge_rows(Partition& cells, const Code* child, std::size_t arity) {
+    last_with_.assign(arity, 0);
+    std::size_t write = 0, read = 0;
+    RowIndex previous = 0;
+    for (std::size_t c = 0; c < cells.n_cells(); ++c) {
+      std::size_t group = write;
+      const std::size_t first = read;
+      for (; read < cells.begin[c + 1]; ++read) {
+        const WeightedRow row = cells.rows[read];
+        if (read > first && differ(previous, row.index)) group = write;
+        previous = row.index;
+        std::size_t& last = last_with_[child[row.index]];
+        if (last > group) {
+          cells.rows[last - 1].weight += row.weight;
+        } else {
+          cells.rows[write] = row;
+          last = ++write;
+        }
+      }
+      cells.begin[c + 1] = std::uint32_t(write);
+    }
+    cells.rows.resize(write);
+  }
+
  private:
+  bool differ(RowIndex a, RowIndex b) const {
+    std::uint64_t difference = 0;
+    for (std::size_t w = 0; w < words_; ++w)
+      difference |= (packed_[a * words_ + w] ^ packed_[b * words_ + w]) & looked_at_[w];
+    return difference != 0;
+  }
+
   std::size_t words_;
-  std::vector<std::uint64_t> packed_;
+  std::vector<std::uint64_t> packed_, bits_of_;  // of each row; of each position
+  std::vector<std::uint64_t> looked_at_;
   std::vector<int> position_of_bit_;
+  std::vector<std::size_t> first_bits_;
+  std::vector<std::size_t> last_with_;  // by the value of the child: one after the last row that has it
 };
 
 class SuffixFloor {
@@ -86,7 +139,7 @@ class SuffixFloor {
     std::fill(mixed.begin(), mixed.end(), 0);
     for (std::size_t c = 0; c < cells.n_cells(); ++c) {
       if (!is_mixed(c)) continue;
-      const RowIndex *begin = cells.cell_begin(c), *end = cells.cell_end(c);
+      const WeightedRow *begin = cells.cell_begin(c), *end = cells.cell_end(c);
       if (arity_ == 2)
         add_cell(begin, end, groups_2_);
       else if (arity_ <= 4)
@@ -110,16 +163,16 @@ class SuffixFloor {
   };
 
   template <std::size_t Arity>
-  void add_cell(const RowIndex* begin, const RowIndex* end, std::vector<Group<Arity>>& groups) {
+  void add_cell(const WeightedRow* begin, const WeightedRow* end, std::vector<Group<Arity>>& groups) {
     groups.clear();
     first_mixed_ = mixed.size();
-    for (const RowIndex* row = begin; row < end; ++row) {
-      const std::size_t since = row == begin ? 0 : std::size_t(order_.last_difference(row[-1], *row) + 1);
+    for (const WeightedRow* row = begin; row < end; ++row) {
+      const std::size_t since = row == begin ? 0 : std::size_t(order_.last_difference(row[-1].index, row->index) + 1);
       while (groups.size() > 1 && groups.back().since <= since) merge_last(groups);
       if (since > last_) groups.clear();
       Group<Arity>& group = groups.emplace_back();
       group.since = since;
-      group.counts[codes_[*row]] = table_.weights[*row];
+      group.counts[codes_[row->index]] = row->weight;
     }
     while (groups.size() > 1) merge_last(groups);
     if (first_mixed_ < mixed.size()) ++mixed[first_mixed_];

@@ -16,22 +16,28 @@ namespace credibn::scoring {
 
 using RowIndex = std::uint32_t;  // of a distinct row of the table
 
+// A row, and how often to count it: it may stand for others that differ only where nobody looks any more.
+struct WeightedRow {
+  RowIndex index;
+  std::uint32_t weight;
+};
+
 // Cells of a partition of the rows: cell c holds rows[begin[c]] .. rows[begin[c + 1] - 1].
 struct Partition {
-  std::vector<RowIndex> rows;
+  std::vector<WeightedRow> rows;
   std::vector<std::uint32_t> begin{0};
   std::size_t n_cells() const { return begin.size() - 1; }
-  const RowIndex* cell_begin(std::size_t c) const { return rows.data() + begin[c]; }
-  const RowIndex* cell_end(std::size_t c) const { return rows.data() + begin[c + 1]; }
+  const WeightedRow* cell_begin(std::size_t c) const { return rows.data() + begin[c]; }
+  const WeightedRow* cell_end(std::size_t c) const { return rows.data() + begin[c + 1]; }
   void clear() {
     rows.clear();
     begin.assign(1, 0);
   }
 };
 
-inline Partition one_cell(std::vector<RowIndex> rows) {
+inline Partition one_cell(const Table& table, const std::vector<RowIndex>& rows) {
   Partition all;
-  all.rows = std::move(rows);
+  for (RowIndex row : rows) all.rows.push_back({row, table.weights[row]});
   all.begin.push_back(std::uint32_t(all.rows.size()));
   return all;
 }
@@ -39,7 +45,7 @@ inline Partition one_cell(std::vector<RowIndex> rows) {
 inline Partition one_cell(const Table& table) {
   std::vector<RowIndex> rows(table.n_rows);
   for (std::size_t r = 0; r < table.n_rows; ++r) rows[r] = RowIndex(r);
-  return one_cell(std::move(rows));
+  return one_cell(table, rows);
 }
 
 // Splits each cell by one column, keeping the order of rows. `keep(begin, end)` says whether a new cell can still
@@ -53,16 +59,31 @@ std::uint64_t refine(const Table& table, const Partition& from, int column, Part
   std::vector<std::uint32_t> many(arity > kFew ? arity + 1 : 0);
   std::uint32_t* const ends = arity > kFew ? many.data() : few;
   to.clear();
-  to.rows.resize(from.rows.size());
-  RowIndex* const rows = to.rows.data();
+  to.rows.resize(2 * from.rows.size() + 1);
+  WeightedRow *const rows = to.rows.data(), *const seconds = rows + from.rows.size();
   std::size_t write = 0;
   std::uint64_t n_dropped = 0;
   for (std::size_t c = 0; c < from.n_cells(); ++c) {
-    std::fill(ends, ends + arity + 1, 0u);
-    for (const RowIndex* r = from.cell_begin(c); r < from.cell_end(c); ++r) ++ends[codes[*r] + 1u];
-    for (std::size_t s = 1; s <= arity; ++s) ends[s] += ends[s - 1];
+    const WeightedRow *begin = from.cell_begin(c), *end = from.cell_end(c);
     const std::size_t base = write;
-    for (const RowIndex* r = from.cell_begin(c); r < from.cell_end(c); ++r) rows[base + ends[codes[*r]]++] = *r;
+    if (arity == 2) {
+      // Without a branch, which could not be predicted.
+      std::size_t n_first = 0, n_second = 0;
+      for (const WeightedRow* row = begin; row < end; ++row) {
+        const bool is_second = codes[row->index] != 0;
+        seconds[n_second] = rows[base + n_first] = *row;
+        n_first += !is_second;
+        n_second += is_second;
+      }
+      std::copy(seconds, seconds + n_second, rows + base + n_first);
+      ends[0] = std::uint32_t(n_first);
+      ends[1] = std::uint32_t(n_first + n_second);
+    } else {
+      std::fill(ends, ends + arity + 1, 0u);
+      for (const WeightedRow* row = begin; row < end; ++row) ++ends[codes[row->index] + 1u];
+      for (std::size_t s = 1; s <= arity; ++s) ends[s] += ends[s - 1];
+      for (const WeightedRow* row = begin; row < end; ++row) rows[base + ends[codes[row->index]]++] = *row;
+    }
     // ends[s] is now the end of state s: move the cells worth keeping together.
     std::size_t read = base;
     for (std::size_t s = 0; s < arity; ++s) {
@@ -98,12 +119,12 @@ class Lanes {
     }
     first_.push_back(width_);
     stride_ = (width_ + kBlock - 1) / kBlock * kBlock;
-    values_.assign(stride_ * table.n_rows, 0);
+    masks_.assign(stride_ * table.n_rows, 0);
     for (std::size_t p = 0; p < order.size(); ++p) {
       if (is_wide(p)) continue;
       const Code* column = table.column(order[p]);
       for (std::size_t row = 0; row < table.n_rows; ++row)
-        if (column[row] > 0) values_[row * stride_ + first_[p] + column[row] - 1] = Lane(table.weights[row]);
+        if (column[row] > 0) masks_[row * stride_ + first_[p] + column[row] - 1] = Lane(-1);
     }
   }
   bool is_wide(std::size_t position) const { return arities_[position] > kMostStates; }
@@ -112,13 +133,15 @@ class Lanes {
   std::size_t stride() const { return stride_; }
   // Where the block begins that holds the first lane of `position`.
   std::size_t block(std::size_t position) const { return first_[position] / kBlock * kBlock; }
-
-  void add_row(Lane* sums, RowIndex row, std::size_t from) const {
-    const Lane* values = values_.data() + row * stride_;
-    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) + load(values + b));
+  void add_row(Lane* sums, WeightedRow row, std::size_t from) const {
+    const Lane* masks = masks_.data() + row.index * stride_;
+    const auto weight = Lane(row.weight);
+    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) + (load(masks + b) & weight));
   }
-  void subtract_row(Lane* sums, RowIndex row, std::size_t from) const {
-    subtract(sums, values_.data() + row * stride_, from);
+  void subtract_row(Lane* sums, WeightedRow row, std::size_t from) const {
+    const Lane* masks = masks_.data() + row.index * stride_;
+    const auto weight = Lane(row.weight);
+    for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) - (load(masks + b) & weight));
   }
   void subtract(Lane* sums, const Lane* others, std::size_t from) const {
     for (std::size_t b = from; b < stride_; b += kBlock) store(sums + b, load(sums + b) - load(others + b));
@@ -137,7 +160,7 @@ class Lanes {
   std::vector<int> arities_;
   std::vector<std::size_t> first_;
   std::size_t width_ = 0, stride_ = 0;
-  std::vector<Lane> values_;
+  std::vector<Lane> masks_;  // all bits of a lane that has the value of the row
 };
 
 // For each cell of a partition, and each value of one distinguished column (the child; or a single value where there
@@ -162,9 +185,9 @@ class CellCounts {
     for (std::size_t c = 0; c < partition.n_cells(); ++c) {
       const std::size_t cell = new_cell(nullptr);
       clear_sums(cell, from);
-      for (const RowIndex* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
-        const std::size_t value = value_of(*row);
-        totals_[cell * n_values_ + value] += table_.weights[*row];
+      for (const WeightedRow* row = partition.cell_begin(c); row < partition.cell_end(c); ++row) {
+        const std::size_t value = value_of(row->index);
+        totals_[cell * n_values_ + value] += row->weight;
         lanes_.add_row(sums_of(cell, value), *row, from);
       }
     }
@@ -259,14 +282,16 @@ class CellCounts {
 
   void add_rows(const CellCounts& above, std::size_t c, const Partition& partition, const Code* codes,
                 std::size_t from) {
-    const RowIndex *begin = partition.cell_begin(c), *end = partition.cell_end(c);
+    const WeightedRow *begin = partition.cell_begin(c), *end = partition.cell_end(c);
     const std::size_t rest = cell_of_[most_common_];
     const bool by_difference = rest != kNone && in_all_ - in_most_common_ < in_most_common_;
     for (std::size_t s = 0; s * n_values_ < state_totals_.size(); ++s)
       if (cell_of_[s] != kNone && !(by_difference && s == most_common_)) clear_sums(cell_of_[s], from);
     if (!by_difference) {
-      for (const RowIndex* row = begin; row < end; ++row)
-        if (cell_of_[codes[*row]] != kNone) lanes_.add_row(sums_of(cell_of_[codes[*row]], value_of(*row)), *row, from);
+      for (const WeightedRow* row = begin; row < end; ++row) {
+        const std::size_t cell = cell_of_[codes[row->index]];
+        if (cell != kNone) lanes_.add_row(sums_of(cell, value_of(row->index)), *row, from);
+      }
       return;
     }
     for (std::size_t k = 0; k < n_values_; ++k)
@@ -274,13 +299,13 @@ class CellCounts {
     // First collect the rarer rows without a branch, which could not be predicted.
     rarer_.resize(std::max(rarer_.size(), std::size_t(end - begin) + 1));
     std::size_t n_rarer = 0;
-    for (const RowIndex* row = begin; row < end; ++row) {
+    for (const WeightedRow* row = begin; row < end; ++row) {
       rarer_[n_rarer] = *row;
-      n_rarer += codes[*row] != most_common_;
+      n_rarer += codes[row->index] != most_common_;
     }
     for (std::size_t r = 0; r < n_rarer; ++r) {
-      const RowIndex row = rarer_[r];
-      const std::size_t value = value_of(row), cell = cell_of_[codes[row]];
+      const WeightedRow row = rarer_[r];
+      const std::size_t value = value_of(row.index), cell = cell_of_[codes[row.index]];
       if (cell != kNone)
         lanes_.add_row(sums_of(cell, value), row, from);
       else
@@ -301,7 +326,7 @@ class CellCounts {
   std::size_t cell_of_[Lanes<Lane>::kMostStates] = {}, most_common_ = 0;
   std::uint64_t in_most_common_ = 0, in_all_ = 0;
   std::vector<std::uint32_t> state_totals_;
-  std::vector<RowIndex> rarer_;
+  std::vector<WeightedRow> rarer_;
 };
 
 }  // namespace credibn::scoring

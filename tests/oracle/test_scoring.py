@@ -374,6 +374,19 @@ def test_engines_agree_with_many_configurations(score):
     run_both(table, score=score, epsilon=UNPRUNED)
 
 
+@pytest.mark.parametrize("score", [BIC(), AIC(), BDeu(1.0)], ids=lambda score: score.name)
+@pytest.mark.parametrize("most", [1, 3])
+def test_engines_agree_on_many_columns_of_two_states(score, most):
+    # Many sets below each set of two, and cells of many rows: these are counted bit by bit.
+    rng = np.random.default_rng(5)
+    hidden = rng.integers(0, 2, (300, 3))
+    codes = hidden[:, rng.integers(0, 3, 15)] ^ (rng.random((300, 15)) < 0.3)
+    table = strategies.CodedTable(codes, (2,) * 15, rng.integers(1, most + 1, 300))
+    found = [score_parent_sets(table.dataset(), score=score, bayes_factor=20, engine=engine) for engine in ENGINES]
+    assert found[0].scores.tobytes() == found[1].scores.tobytes()
+    assert found[0].masks.tobytes() == found[1].masks.tobytes()
+
+
 @each_score
 def test_engines_agree_when_many_wide_parents_are_required(score):
     rng = np.random.default_rng(4)
