@@ -31,6 +31,9 @@ class SuffixOrder {
     int bit = 0;
     for (std::size_t p = 0; p < order.size(); ++p) {
       const Code* column = table.column(order[p]);
+      first_bit_.push_back(std::size_t(bit));
+      wider_.resize(std::max(wider_.size(), std::size_t(width[p])));
+      for (int b = 0; b < width[p]; ++b) wider_[std::size_t(b)] |= std::uint64_t(1) << (first_bit_[p] % 64);
       for (int b = 0; b < width[p]; ++b, ++bit) {
         position_of_bit_.push_back(int(p));
         for (std::size_t row = 0; row < table.n_rows; ++row)
@@ -45,6 +48,15 @@ class SuffixOrder {
     for (std::size_t w = words_; w-- > 0;)
       if (x[w] != y[w]) return position_of_bit_[w * 64 + 63 - std::size_t(std::countl_zero(x[w] ^ y[w]))];
     return -1;
+  }
+  // Where the values of a row fit in one word: the positions at which two rows differ, each as the first of its bits.
+  bool is_one_word() const { return words_ == 1; }
+  std::size_t first_bit(std::size_t position) const { return first_bit_[position]; }
+  std::uint64_t differences(RowIndex a, RowIndex b) const {
+    const std::uint64_t bits = packed_[a] ^ packed_[b];
+    std::uint64_t positions = 0;
+    for (std::size_t k = 0; k < wider_.size(); ++k) positions |= bits >> k & wider_[k];
+    return positions;
   }
   std::vector<RowIndex> sorted_rows(std::size_t n_rows) const {
     std::vector<RowIndex> rows(n_rows);
@@ -62,6 +74,8 @@ class SuffixOrder {
   std::size_t words_;
   std::vector<std::uint64_t> packed_;
   std::vector<int> position_of_bit_;
+  std::vector<std::size_t> first_bit_;
+  std::vector<std::uint64_t> wider_;  // wider_[k]: the first bits of the positions of more than k bits
 };
 
 class SuffixFloor {
