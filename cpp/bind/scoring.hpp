@@ -56,7 +56,7 @@ inline Table table_of(const In<Code, 2>& codes, const In<std::int64_t, 1>& ariti
 }
 
 inline Rules rules_of(const std::vector<std::string>& names) {
-  Rules rules{false, false, false, false, false, false};
+  Rules rules{false, false, false, false, false, false, false};
   for (const std::string& name : names) {
     if (name == "penalty")
       rules.penalty = true;
@@ -70,6 +70,8 @@ inline Rules rules_of(const std::vector<std::string>& names) {
       rules.suffix_floor = true;
     else if (name == "few_parents")
       rules.few_parents = true;
+    else if (name == "splits")
+      rules.splits = true;
     else
       throw nanobind::value_error(("unknown rule: " + name).c_str());
   }

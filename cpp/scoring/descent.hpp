@@ -3,7 +3,7 @@
 //
 // At a set S all children S + l are scored in one pass (tally.hpp). A child that a superset rule excludes with all its
 // proper supersets below S is removed from the list of every set below S; a child whose own subtree can no longer hold
-// a credible set (rules 7 and 8) is not entered. Where all children are known to be leaves, they are summed only as far
+// a credible set (rules 7 to 9) is not entered. Where all children are known to be leaves, they are summed only as far
 // as needed (leaf_costs.hpp). Variables that tell much about the child, or split the rows finely, come first, so that
 // little is left for later positions. During the search rule 1 is tested against some subsets; at the end, against all.
 #pragma once
@@ -19,6 +19,7 @@
 #include "scoring/leaf_costs.hpp"
 #include "scoring/rules.hpp"
 #include "scoring/search_order.hpp"
+#include "scoring/split_floor.hpp"
 #include "scoring/suffix_floor.hpp"
 #include "scoring/tally.hpp"
 #include "scoring/terms.hpp"
@@ -59,6 +60,7 @@ class Descent {
         lanes_(table_, order_),
         suffixes_(table_, order_),
         floor_(table_, suffixes_, terms_.entropy(), child, order_.size()),
+        splits_(table_, suffixes_, order_, child, problem.grid.step()),
         costs_(table_, problem.score, lanes_, order_, child, terms_),
         leaf_sums_(lanes_, arity_),
         levels_(std::size_t(choice_.max_free) + 1, Level(lanes_, table_, codes_, arity_)),
@@ -256,6 +258,8 @@ class Descent {
     if (share > kNoticeable) progress_->set(done);
     move_to(depth, which);
     if (levels_[std::size_t(depth) + 1].addable.empty()) return;
+    const bool has_rows = tries_splits(depth, which);
+    if (has_rows && !drop_splitters(depth, which)) return;
     if (ends_below(depth + 1)) return score_leaves(depth, which);
     count(depth, which);
     score_children(depth + 1, true);
@@ -264,10 +268,42 @@ class Descent {
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const std::size_t position = from.open[which].position;
-    if (!needs_rows(position)) refine_by(from.partition, order_[position], to.partition);
+    if (!needs_rows(position) && !has_rows) refine_by(from.partition, order_[position], to.partition);
     raise_floors(depth + 1, last);
     share /= double(to.open.size());
     for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c, done + double(c) * share, share);
+  }
+
+  // Whether to try rule 9 on the sets below the child `which`. It takes longer than to count the sets where few
+  // variables are left to be added, or where rule 7 fails by little.
+  bool tries_splits(int depth, std::size_t which) const {
+    if (!problem_.rules.splits || !is_bdeu() || !splits_.is_available()) return false;
+    if (levels_[std::size_t(depth) + 1].addable.size() < std::min(kManyAddable, order_.size() / 2)) return false;
+    const Level& level = levels_[std::size_t(depth)];
+    const Child& child = level.open[which];
+    return !rules::bound_exceeds(
+        subtree_bound(level, child.position, child.cells, child.entropy_floor, child.mixed_floor) + kWideMargin,
+        child.best, problem_.slack());
+  }
+  // Rule 9: drops the variables that no credible set below the child `which` adds to it. False if all are dropped.
+  // Leaves the rows of the cells of the child's set.
+  bool drop_splitters(int depth, std::size_t which) {
+    const Level& from = levels_[std::size_t(depth)];
+    Level& to = levels_[std::size_t(depth) + 1];
+    const std::uint64_t n_single =
+        from.dropped + refine_by(from.partition, order_[from.open[which].position], to.partition);
+    costs_.trim();
+    for (std::size_t n_before = 0; n_before != to.addable.size() && !to.addable.empty();) {
+      n_before = to.addable.size();
+      splits_.start();
+      for (const Addable& last : to.addable) splits_.allow(last.position, edge_cost(order_[last.position]));
+      const double bound = to.prior + splits_.compute(to.partition, n_single, terms_.of(to.configurations),
+                                                      problem_.score.parameter / to.configurations);
+      std::erase_if(to.addable, [&](const Addable& last) {
+        return rules::bound_exceeds(bound + splits_.rest(last.position), last.best, problem_.slack());
+      });
+    }
+    return !to.addable.empty();
   }
 
   // Whether all children of the set at `depth` are leaves: no set that holds two of them can be credible. Called before
@@ -532,12 +568,15 @@ class Descent {
   Lanes<Lane> lanes_;
   SuffixOrder suffixes_;
   SuffixFloor floor_;
+  SplitFloor splits_;
   ChildCosts<Lane> costs_;
   LeafSums<Lane> leaf_sums_;
   std::vector<Leaf> leaves_;
   std::vector<Level> levels_;
   double penalised_ = 0.0, penalty_ = 0.0;  // a number of configurations, and its penalty
   double prior_reward_ = 0.0, log_arity_ = 0.0, most_entropy_ = 0.0;
+  static constexpr std::size_t kManyAddable = 12;
+  static constexpr double kWideMargin = 20.0;  // in nats; rule 9 is not tried where rule 7 fails by less
   static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
   TaskProgress* progress_ = nullptr;
   std::size_t path_positions_[256] = {};

@@ -21,6 +21,7 @@ struct Rules {
   bool cells = true;           // rule 6
   bool suffix_floor = true;    // rule 7
   bool few_parents = true;     // rule 8
+  bool splits = true;          // rule 9
 };
 
 namespace rules {

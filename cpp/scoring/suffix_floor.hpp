@@ -36,6 +36,8 @@ class SuffixOrder {
     for (std::size_t p = 0; p < order.size(); ++p) {
       const Code* column = table.column(order[p]);
       first_bits_.push_back(std::size_t(bit));
+      wider_.resize(std::max(wider_.size(), std::size_t(width[p])));
+      for (int b = 0; b < width[p]; ++b) wider_[std::size_t(b)] |= std::uint64_t(1) << (first_bits_[p] % 64);
       for (int b = 0; b < width[p]; ++b, ++bit) {
         position_of_bit_.push_back(int(p));
         bits_of_[p * words_ + std::size_t(bit) / 64] |= std::uint64_t(1) << (bit % 64);
@@ -63,6 +65,14 @@ class SuffixOrder {
       if (const std::uint64_t difference = (x[w] ^ y[w]) & looked_at_[w])
         return position_of_bit_[w * 64 + 63 - std::size_t(std::countl_zero(difference))];
     return -1;
+  }
+  // Where the values of a row fit in one word: the positions at which two rows differ, each as the first of its bits.
+  bool is_one_word() const { return words_ == 1; }
+  std::uint64_t differences(RowIndex a, RowIndex b) const {
+    const std::uint64_t bits = packed_[a] ^ packed_[b];
+    std::uint64_t positions = 0;
+    for (std::size_t k = 0; k < wider_.size(); ++k) positions |= bits >> k & wider_[k];
+    return positions;
   }
   std::vector<RowIndex> sorted_rows(std::size_t n_rows) const {
     std::vector<RowIndex> rows(n_rows);
@@ -114,6 +124,7 @@ class SuffixOrder {
   std::vector<std::uint64_t> looked_at_;
   std::vector<int> position_of_bit_;
   std::vector<std::size_t> first_bits_;
+  std::vector<std::uint64_t> wider_;    // wider_[k]: the first bits of the positions of more than k bits
   std::vector<std::size_t> last_with_;  // by the value of the child: one after the last row that has it
 };
 

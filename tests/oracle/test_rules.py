@@ -29,7 +29,7 @@ ENGINES = ("table", "descent")
 PENALISED = ("penalty", "configurations", "parent_entropy", "suffix_floor", "few_parents")
 SAMPLE_SIZES = (0.1, 1.0, 10.0, 100.0)
 EVERY_CASE = [(score, rule) for score in (BIC(), AIC()) for rule in PENALISED] + [
-    (BDeu(ess), rule) for ess in SAMPLE_SIZES for rule in ("cells", "suffix_floor")
+    (BDeu(ess), rule) for ess in SAMPLE_SIZES for rule in ("cells", "suffix_floor", "splits")
 ]
 each_case = pytest.mark.parametrize(
     ("score", "rule"),
@@ -94,11 +94,11 @@ def test_all_rules_together_change_nothing(score, draws, table, epsilon):
 
 
 def test_rules_of_one_score_do_not_touch_another():
-    """Rules 2 to 5 and 8 hold for penalised likelihoods, rule 6 for BDeu."""
+    """Rules 2 to 5 and 8 hold for penalised likelihoods, rules 6 and 9 for BDeu."""
     rng = np.random.default_rng(0)
     table = strategies.CodedTable(rng.integers(0, 2, (50, 7)), (2,) * 7, np.ones(50, dtype=np.int64))
     of_likelihoods = ("penalty", "configurations", "parent_entropy", "few_parents")
-    for score, foreign in ((BDeu(1.0), of_likelihoods), (BIC(), ("cells",))):
+    for score, foreign in ((BDeu(1.0), of_likelihoods), (BIC(), ("cells", "splits"))):
         for engine in ENGINES:
             assert evaluate(table, foreign, engine, score=score) == evaluate(table, (), engine, score=score)
 
@@ -165,6 +165,9 @@ def uneven_table(n=9, n_rows=300, arity=2, seed=4):
         ("few_parents", BIC(), "descent", uneven_table()),
         ("few_parents", AIC(), "descent", uneven_table()),
         ("few_parents", BIC(), "descent", uneven_table(arity=3)),
+        ("splits", BDeu(1.0), "descent", noise_table()),
+        ("splits", BDeu(1.0), "descent", uneven_table()),
+        ("splits", BDeu(10.0), "descent", uneven_table(arity=3)),
     ],
 )
 def test_a_rule_saves_work(rule, score, engine, table):
@@ -200,6 +203,27 @@ def test_few_parents_with_common_states_lose_nothing(score, arity, seed):
         plain, _ = evaluate(table, (), "table", score=score, **options)
         for rules in (("few_parents",), scoring.RULES):
             assert evaluate(table, rules, "descent", score=score, **options)[0] == plain
+
+
+@pytest.mark.parametrize("ess", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("arity", [2, 3])
+@pytest.mark.parametrize("seed", sampled(3, range(30)))
+def test_splits_of_common_patterns_lose_nothing(ess, arity, seed):
+    table = uneven_table(n_rows=150, arity=arity, seed=seed)
+    rewards = EdgeLogOdds(np.random.default_rng(seed).normal(0.0, 2.0, (9, 9)) * (1 - np.eye(9)))
+    for options in ({"epsilon": 0.0}, {"epsilon": 4.0, "max_parents": 3}, {"epsilon": 20.0, "prior": rewards}):
+        plain, _ = evaluate(table, (), "table", score=BDeu(ess), **options)
+        for rules in (("splits",), scoring.RULES):
+            assert evaluate(table, rules, "descent", score=BDeu(ess), **options)[0] == plain
+
+
+def test_splits_save_work_beside_the_other_rules():
+    table = uneven_table(n=14, n_rows=400)
+    others = tuple(rule for rule in scoring.RULES if rule != "splits")
+    plain, n_plain = evaluate(table, others, "descent", score=BDeu(1.0), bayes_factor=20)
+    found, n_scored = evaluate(table, scoring.RULES, "descent", score=BDeu(1.0), bayes_factor=20)
+    assert found == plain
+    assert n_scored < n_plain
 
 
 def test_two_columns_that_tell_all_together_are_kept():
@@ -419,6 +443,74 @@ def test_rule_seven_bounds_every_superset_within_a_suffix(ess, table):
                     continue
                 cost = naive.naive_bdeu(rows, arities, node, larger, ess)
                 assert cost >= bound + len(mixed_cells) * math.log((1 + a) / (4 * a)) - 1e-8
+
+
+def excess(a, counts):
+    """G_a of the guarantees: what a cell costs at least beside ln r for each value seen."""
+    return sum(map(math.log, (a + j for j in range(sum(counts))))) - sum(
+        math.log(a + j) for n in counts for j in range(n)
+    )
+
+
+def split_bound(rows, arities, node, parents, addable, ess):
+    """Rule 9, as the guarantees define it: the bound, and what is left of the capacity of each variable."""
+    r, a = arities[node], ess / math.prod(arities[p] for p in parents)
+    mixing = {q: math.log(arities[q]) - math.log((1 + a) / (1 + a / arities[q])) for q in addable}
+    capacity, bound, weights = dict.fromkeys(addable, 0.0), 0.0, []
+    cells = {}
+    for row in rows:
+        cells.setdefault(tuple(row[p] for p in parents), []).append(row)
+    for members in cells.values():
+        patterns = [tuple(row[q] for q in addable) for row in members]
+        common = max(sorted(set(patterns)), key=patterns.count)
+        differences = [{q for q, x, y in zip(addable, pattern, common, strict=True) if x != y} for pattern in patterns]
+        values = [row[node] for row in members]
+        center = [sum(v == k and not d for v, d in zip(values, differences, strict=True)) for k in range(r)]
+        weight = [0.0] * r
+        for k in set(values):
+            more = values.count(k) - center[k]
+            if more > 0:
+                with_all = [values.count(k) if v == k else n for v, n in enumerate(center)]
+                weight[k] = (excess(a, with_all) - excess(a, center)) / more
+        bound += len(set(values)) * math.log(r) + excess(a, center)
+        weights += [(d, weight[k]) for d, k in zip(differences, values, strict=True) if d]
+        for k in set(values):
+            varying, is_first = set(), True
+            for d in sorted((d for d, v in zip(differences, values, strict=True) if v == k), key=len):
+                if d - varying and not is_first:
+                    capacity[min(d - varying, key=capacity.get)] += math.log(r)
+                varying, is_first = varying | d, False
+        for q in addable:
+            capacity[q] += mixing[q] * (sum(n > 0 for n in center) > 1)
+            alone = [
+                (p[addable.index(q)], v) for p, d, v in zip(patterns, differences, values, strict=True) if d == {q}
+            ]
+            for state in {state for state, _ in alone}:
+                counts = [alone.count((state, k)) for k in range(r)]
+                capacity[q] += excess(a, counts) + mixing[q] * (sum(n > 0 for n in counts) > 1)
+    for d, weight in sorted(weights, key=lambda pair: len(pair[0])):
+        paid = min(weight, *(capacity[q] for q in d))
+        bound += paid
+        for q in d:
+            capacity[q] -= paid
+    return bound, capacity
+
+
+@pytest.mark.parametrize("ess", [1e-6, 0.1, 1.0, 3.0, 100.0])
+@examples(25)
+@given(table=tables_for_bounds())
+def test_rule_nine_bounds_every_superset_within_a_suffix(ess, table):
+    """cost(S + Q) is at least the bound, and what is left of the capacities of Q."""
+    rows, arities = table.rows, table.arities
+    for node, parents, above in nontrivial_families(table):
+        for most in above:
+            addable = tuple(q for q in most if q not in parents)
+            bound, rest = split_bound(rows, arities, node, parents, addable, ess)
+            for larger in above:
+                if set(larger) <= set(most):
+                    cost = naive.naive_bdeu(rows, arities, node, larger, ess)
+                    due = math.fsum(rest[q] for q in larger if q not in parents)
+                    assert cost >= bound + due - 1e-8 * max(1.0, ess)
 
 
 def dirichlet_cost(a, r, counts):

@@ -23,7 +23,7 @@ from credibn.scores.problem import Candidates, Scored, ScoringProblem, candidate
 from credibn.scores.protocol import SetScore
 from credibn.scores.sets import evaluate_blocks, prune_sets, set_blocks
 
-RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor", "few_parents")
+RULES = ("penalty", "configurations", "parent_entropy", "cells", "suffix_floor", "few_parents", "splits")
 _MOST_TASKS = 100
 """About how many: no task is more than a few percent of the work, and what each repeats stays small."""
 _LEAST_COUNTED = 1 << 25
