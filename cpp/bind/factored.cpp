@@ -88,13 +88,13 @@ std::vector<Branch> branches_of(const NetworkCounter& counter, const In<std::int
   return branches;
 }
 
-// The outcome, and ways to states as rows of candidates, -1 where a node is not decided.
-nb::tuple as_tuple(const NetworkCounter& counter, const Added& added) {
+// Ways to states as rows of candidates, -1 where a node is not decided.
+Out<std::int64_t> prefixes_of(const NetworkCounter& counter, const Added& added) {
   std::vector<std::int64_t> prefixes;
   for (const std::uint32_t candidate : added.prefixes)
     prefixes.push_back(candidate == kOpen ? -1 : std::int64_t(candidate));
   const std::size_t n_rows = prefixes.size() / counter.n();
-  return nb::make_tuple(name_of(added.outcome), to_numpy(std::move(prefixes), {n_rows, counter.n()}));
+  return to_numpy(std::move(prefixes), {n_rows, counter.n()});
 }
 
 nb::tuple add_whole(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
@@ -109,7 +109,7 @@ nb::tuple add_whole(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, 
   } catch (const std::invalid_argument& error) {
     throw nb::value_error(error.what());
   }
-  return as_tuple(counter, added);
+  return nb::make_tuple(name_of(added.outcome), prefixes_of(counter, added), added.n_expected);
 }
 
 nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const In<std::int64_t, 1>& ends,
@@ -125,7 +125,7 @@ nb::list add(NetworkCounter& counter, const In<std::int64_t, 1>& chosen, const I
     throw nb::value_error(error.what());
   }
   nb::list found;
-  for (const Added& each : added) found.append(as_tuple(counter, each));
+  for (const Added& each : added) found.append(nb::make_tuple(name_of(each.outcome), prefixes_of(counter, each)));
   return found;
 }
 

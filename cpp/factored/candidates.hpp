@@ -63,6 +63,20 @@ struct Candidates {
   std::size_t size(int v) const { return first[std::size_t(v) + 1] - first[std::size_t(v)]; }
   std::size_t n_bounds() const { return lower.size(); }
   Cost reduced_cost(std::size_t j, std::size_t c) const { return reduced[c * n_bounds() + j]; }
+  // What no network costs less than, by the best of the bounds.
+  Cost bound() const {
+    Cost most = -kNever;
+    for (std::size_t j = 0; j < n_bounds(); ++j) {
+      Cost sum = lower[j];
+      for (std::size_t v = 0; v < std::size_t(n); ++v) {
+        Cost least = kNever;
+        for (std::size_t c = first[v]; c < first[v + 1]; ++c) least = std::min(least, reduced_cost(j, c));
+        sum += least;
+      }
+      most = std::max(most, sum);
+    }
+    return most;
+  }
   // What no network with this candidate costs less than, by the best of the bounds.
   Cost least_with(std::size_t c) const {
     Cost least = -kNever;

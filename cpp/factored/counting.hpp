@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -48,6 +50,8 @@ struct Added {
   // Where it is too large, ways to some of the states of the last stage: for each way the candidate of each node, kOpen
   // where it is not decided. What proves that these lead to no network saves steps.
   std::vector<std::uint32_t> prefixes{};
+  // About how many steps the last stage takes, where that is too many; infinite where memory ends or nothing is known.
+  double n_expected = std::numeric_limits<double>::infinity();
 };
 
 class NetworkCounter {  // with any number of nodes
@@ -101,7 +105,7 @@ class Counting final : public NetworkCounter {
       found = Diagram{networks_.order, candidates_.costs, built.networks.limit, {}};
       found.add(built.networks, whole.chosen);
     }
-    return {built.outcome, among_all(built.prefixes, whole)};
+    return {built.outcome, among_all(built.prefixes, whole), built.n_expected};
   }
   std::vector<Added> add(const std::vector<Branch>& branches, std::size_t max_steps, unsigned n_threads,
                          const base::Watch& watch) override {
@@ -146,7 +150,8 @@ class Counting final : public NetworkCounter {
 
  private:
   static constexpr std::size_t kPrefixes = 40;
-  static constexpr unsigned kBranchesAtOnce = 16;  // share the memory, whatever the number of threads
+  static constexpr std::size_t kLeastTrials = 400'000;  // steps to improve an order
+  static constexpr unsigned kBranchesAtOnce = 16;       // share the memory, whatever the number of threads
   static constexpr std::size_t kBytesAfterStop = std::size_t(1) << 26;
 
   struct Built {
@@ -155,6 +160,7 @@ class Counting final : public NetworkCounter {
     Diagram networks{};  // of the last stage that was finished
     Outcome outcome = Outcome::too_large;
     std::vector<std::uint32_t> prefixes{};  // see Added
+    double n_expected = std::numeric_limits<double>::infinity();
   };
 
   Candidates<W> of_branch(const Branch& branch) const {
@@ -167,7 +173,14 @@ class Counting final : public NetworkCounter {
   }
   void search_order(const Candidates<W>& whole, Cost lowest, const Allowance& allowed, base::ThrottledWatch& watch) {
     const Candidates<W> cheap = with_room(whole, between(lowest, limit_, 0.5));
-    networks_.order = NodeOrders<W>(cheap, limit_).best(lowest, limit_, allowed, watch);
+    const NodeOrders<W> orders(cheap, limit_);
+    std::vector<int> order = orders.best(lowest, limit_, allowed, watch);
+    if (was_searched_) {  // what takes many steps is worth many trials
+      order = orders.better(order, networks_.order, lowest, limit_, allowed, watch);
+      order = orders.improved(order, lowest, limit_, allowed, std::max(kLeastTrials, allowed.steps / 2), watch);
+    }
+    networks_.order = order;
+    was_searched_ = true;
   }
   // The candidates of networks that may cost at most this, and at least one of each node: they decide which order is
   // good.
@@ -188,17 +201,31 @@ class Counting final : public NetworkCounter {
   static Cost between(Cost lowest, Cost limit, double part) {
     return std::min(limit, lowest + Cost(part * double(std::max<Cost>(0, limit - lowest))));
   }
+  // Steps grow with the limit: as a power of it at least, and exponentially at most, as two stages say.
+  static double expected_steps(double part, double n_steps, double next_part, double n_next) {
+    if (n_steps == 0.0) return std::numeric_limits<double>::infinity();
+    const double growth = std::log(std::max(1.0, n_next / n_steps));
+    const double exponential = growth * (1.0 - next_part) / (next_part - part);
+    const double power = growth * -std::log(next_part) / std::log(next_part / part);
+    return n_next * std::exp(0.5 * (exponential + power));
+  }
   // Stage after stage; what costs more than the best network of a stage and the width is not wanted.
   void deepen(const Candidates<W>& branch, const std::vector<int>& order, const Allowance& allowed,
               base::ThrottledWatch& watch, Built& built) const {
-    Deepening<W> deepening(branch, order);
+    Deepening<W> deepening(branch, order, built.limit);
     const Cost lowest = deepening.bound();
+    double last_part = 0.0;
+    std::size_t n_last = 0;
     for (const double part : {0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}) {
       const Cost limit = part == 1.0 ? built.limit : between(lowest, built.limit, part);
       if (!deepening.stage(limit, allowed, watch)) {
+        if (deepening.n_steps() <= allowed.steps) built.n_expected = std::numeric_limits<double>::infinity();
         built.prefixes = deepening.prefixes(kPrefixes);
         return;
       }
+      built.n_expected = expected_steps(last_part, double(n_last), part, double(deepening.n_steps()));
+      last_part = part;
+      n_last = deepening.n_steps();
       built.bound = std::max(built.bound, deepening.bound());
       if (deepening.bound() > limit) continue;  // no network there
       Diagram here = deepening.diagram(wanted_.with_classes);
@@ -248,8 +275,9 @@ class Counting final : public NetworkCounter {
   Candidates<W> candidates_;  // all, without bounds
   Wanted wanted_;
   Cost limit_, bound_ = -kNever;
-  Diagram networks_;  // of the branches that are done
-  Diagram part_;      // of the whole, up to the limit of the last stage that was finished
+  bool was_searched_ = false;  // an order better than the first one
+  Diagram networks_;           // of the branches that are done
+  Diagram part_;               // of the whole, up to the limit of the last stage that was finished
 };
 
 }  // namespace credibn::factored

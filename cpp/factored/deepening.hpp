@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/progress.hpp"
+#include "factored/coarse_bounds.hpp"
 #include "factored/diagram.hpp"
 #include "factored/frontier.hpp"
 #include "factored/state_table.hpp"
@@ -28,22 +29,28 @@ struct Allowance {
 template <int W>
 class Deepening {
  public:
-  Deepening(const Candidates<W>& candidates, const std::vector<int>& order)
-      : candidates_(candidates), frontier_(candidates, order), n_(order.size()), tables_(n_ + 1) {
-    const std::size_t n_bounds = candidates.n_bounds();
-    least_.assign(n_ * n_bounds, kNever);
-    for (std::size_t v = 0; v < n_; ++v)
-      for (std::size_t j = 0; j < n_bounds; ++j)
-        for (std::size_t c = candidates.first[v]; c < candidates.first[v + 1]; ++c)
-          least_[v * n_bounds + j] = std::min(least_[v * n_bounds + j], candidates.reduced_cost(j, c));
-    rest_.assign((n_ + 1) * n_bounds, 0);
-    for (std::size_t j = 0; j < n_bounds; ++j) {
-      rest_[n_ * n_bounds + j] = candidates.lower[j];
-      for (std::size_t t = n_; t-- > 0;)
-        rest_[t * n_bounds + j] = rest_[(t + 1) * n_bounds + j] + least_[std::size_t(order[t]) * n_bounds + j];
-    }
+  // No stage has a limit above `most`.
+  Deepening(const Candidates<W>& candidates, const std::vector<int>& order, Cost most)
+      : candidates_(candidates),
+        bounds_(candidates, most),
+        frontier_(candidates, order),
+        n_(order.size()),
+        n_bounds_(bounds_.size()),
+        least_(n_ * n_bounds_),
+        rest_((n_ + 1) * n_bounds_),
+        tables_(n_ + 1) {
     tables_[0].find_or_add(nullptr, 0);
-    for (std::size_t j = 0; j < n_bounds; ++j) tables_[0].raise_bound(0, rest_[j]);
+    tables_[0].raise_bound(0, candidates.bound());
+    std::vector<std::int64_t> rest(n_bounds_);
+    for (std::size_t j = 0; j < n_bounds_; ++j) rest[j] = rest_[n_ * n_bounds_ + j] = bounds_.lower(j);
+    for (std::size_t t = n_; t-- > 0;) {
+      const std::size_t v = std::size_t(order[t]);
+      Coarse* least = &least_[v * n_bounds_];
+      std::copy_n(bounds_.reduced(candidates.first[v]), n_bounds_, least);
+      for (std::size_t c = candidates.first[v]; c < candidates.first[v + 1]; ++c)
+        for (std::size_t j = 0; j < n_bounds_; ++j) least[j] = std::min(least[j], bounds_.reduced(c)[j]);
+      for (std::size_t j = 0; j < n_bounds_; ++j) rest_[t * n_bounds_ + j] = CoarseBounds::cut_off(rest[j] += least[j]);
+    }
   }
 
   const std::vector<int>& order() const { return frontier_.order(); }
@@ -58,7 +65,7 @@ class Deepening {
     steps_.assign(n_ + 1, Steps());
     steps_[0].states = {0};
     steps_[0].least_before = {0};
-    std::vector<Cost> leads(candidates_.n_bounds(), 0), next_leads;
+    std::vector<Coarse> leads(n_bounds_, 0), next_leads;
     table_bytes_ = steps_bytes_ = 0;
     for (const StateTable& table : tables_) table_bytes_ += table.bytes();
     for (std::size_t t = 0; t < n_; ++t) {
@@ -147,15 +154,14 @@ class Deepening {
 
   // `leads` holds for each state and bound j the most that a path to it has of reduced cost beyond true cost: the state
   // costs at least lower + lead + what the undecided nodes must still pay, whatever path led to it.
-  bool expand_layer(std::size_t t, const std::vector<Cost>& leads, std::vector<Cost>& next_leads,
+  bool expand_layer(std::size_t t, const std::vector<Coarse>& leads, std::vector<Coarse>& next_leads,
                     const Allowance& allowed, base::ThrottledWatch& watch) {
-    const std::size_t n_bounds = candidates_.n_bounds();
     const std::size_t v = std::size_t(frontier_.order()[t]);
     Steps &steps = steps_[t], &next = steps_[t + 1];
     StateTable &table = tables_[t], &next_table = tables_[t + 1];
     std::vector<std::uint32_t> place(next_table.size(), StateTable::kNone);  // of a state among those of the stage
     std::unordered_map<Row, std::size_t, RowHash> known_rows;
-    std::vector<Cost> extras, total(n_bounds), ahead(n_bounds);
+    std::vector<Coarse> extras, total(n_bounds_), ahead(n_bounds_);
     Relation relation(n_), after(n_);
     Key key;
     const std::size_t table_bytes_before = next_table.bytes();
@@ -164,25 +170,25 @@ class Deepening {
       watch.check();
       const std::uint32_t state = steps.states[x];
       const Cost before = steps.least_before[x];
-      const Cost* lead = &leads[x * n_bounds];
+      const Coarse* lead = &leads[x * n_bounds_];
       const Bits<W> rows = Frontier<W>::from_key(table.key(state), table.length(state), relation);
-      for (std::size_t j = 0; j < n_bounds; ++j) total[j] = rest_[t * n_bounds + j] + lead[j];
+      for (std::size_t j = 0; j < n_bounds_; ++j) total[j] = rest_[t * n_bounds_ + j] + lead[j];
       rows.each([&](int w) {
         const Row row{w, relation[std::size_t(w)]};
         const auto [at, is_new] = known_rows.try_emplace(row, extras.size());
         if (is_new) add_extras(row, extras);
-        for (std::size_t j = 0; j < n_bounds; ++j) total[j] = std::min(kNever, total[j] + extras[at->second + j]);
+        const Coarse* extra = &extras[at->second];
+        for (std::size_t j = 0; j < n_bounds_; ++j) total[j] = CoarseBounds::sum(total[j], extra[j]);
       });
-      table.raise_bound(state, *std::max_element(total.begin(), total.end()));
+      table.raise_bound(state, bounds_.fine(*std::max_element(total.begin(), total.end())));
       if (before + table.bound(state) <= limit_) look_up_subsets(table, state, rows, relation, before);
       if (before + table.bound(state) <= limit_) {
         Cost left_out = kNever;
-        for (std::size_t j = 0; j < n_bounds; ++j) ahead[j] = rest_[(t + 1) * n_bounds + j] + lead[j];
+        for (std::size_t j = 0; j < n_bounds_; ++j) ahead[j] = rest_[(t + 1) * n_bounds_ + j] + lead[j];
         for (std::size_t c = candidates_.first[v]; c < candidates_.first[v + 1]; ++c) {
           if (candidates_.parents[c].intersects(relation[v])) continue;
-          const Cost* reduced = &candidates_.reduced[c * n_bounds];
-          Cost least = -kNever;
-          for (std::size_t j = 0; j < n_bounds; ++j) least = std::max(least, ahead[j] + reduced[j]);
+          const Coarse* reduced = bounds_.reduced(c);
+          const Cost least = bounds_.fine(bounds_.largest(ahead.data(), reduced));
           if (before + least > limit_) {
             left_out = std::min(left_out, least);
             continue;
@@ -201,12 +207,14 @@ class Deepening {
             place[to] = std::uint32_t(next.states.size());
             next.states.push_back(to);
             next.least_before.push_back(kNever);
-            next_leads.resize(next_leads.size() + n_bounds, -kNever);
+            next_leads.resize(next_leads.size() + n_bounds_, CoarseBounds::kLeast);
           }
           const std::size_t y = place[to];
           next.least_before[y] = std::min(next.least_before[y], before + cost);
-          for (std::size_t j = 0; j < n_bounds; ++j)
-            next_leads[y * n_bounds + j] = std::max(next_leads[y * n_bounds + j], lead[j] + reduced[j] - cost);
+          Coarse* next_lead = &next_leads[y * n_bounds_];
+          const Coarse paid = bounds_.up(cost);
+          for (std::size_t j = 0; j < n_bounds_; ++j)
+            next_lead[j] = std::max(next_lead[j], lead[j] + reduced[j] - paid);
           steps.edges.push_back({std::uint32_t(y), std::uint32_t(c), 1});
         }
         steps.least_left_out[x] = left_out;
@@ -217,7 +225,7 @@ class Deepening {
       if (x % 256 == 0) {
         const std::size_t in_use = table_bytes_ + next_table.bytes() - table_bytes_before + steps_bytes_ +
                                    steps.bytes() + next.bytes() +
-                                   8 * (leads.capacity() + next_leads.capacity() + 2 * extras.capacity());
+                                   sizeof(Coarse) * (leads.capacity() + next_leads.capacity() + 2 * extras.capacity());
         if (in_use > allowed.bytes || next_table.size() >= StateTable::kNone - 1) return false;
       }
     }
@@ -238,14 +246,15 @@ class Deepening {
     return found;
   }
   // For each bound, what a node must pay beyond its least reduced cost because its set rules candidates out.
-  void add_extras(const Row& row, std::vector<Cost>& extras) const {
-    const std::size_t n_bounds = candidates_.n_bounds(), at = extras.size(), w = std::size_t(row.node);
-    extras.resize(at + n_bounds, kNever);
+  void add_extras(const Row& row, std::vector<Coarse>& extras) const {
+    const std::size_t at = extras.size(), w = std::size_t(row.node);
+    extras.resize(at + n_bounds_, CoarseBounds::cut_off(kNever));
+    Coarse* extra = &extras[at];
+    const Coarse* least = &least_[w * n_bounds_];
     for (std::size_t c = candidates_.first[w]; c < candidates_.first[w + 1]; ++c) {
       if (candidates_.parents[c].intersects(row.set)) continue;
-      const Cost* reduced = &candidates_.reduced[c * n_bounds];
-      for (std::size_t j = 0; j < n_bounds; ++j)
-        extras[at + j] = std::min(extras[at + j], reduced[j] - least_[w * n_bounds + j]);
+      const Coarse* reduced = bounds_.reduced(c);
+      for (std::size_t j = 0; j < n_bounds_; ++j) extra[j] = std::min(extra[j], reduced[j] - least[j]);
     }
   }
   // A state whose relation holds more has fewer completions, so what holds for a part of its relation holds for it:
@@ -303,10 +312,11 @@ class Deepening {
   }
 
   const Candidates<W>& candidates_;
+  CoarseBounds bounds_;
   Frontier<W> frontier_;
-  std::size_t n_;
-  std::vector<Cost> least_;  // node v, bound j: the least reduced cost
-  std::vector<Cost> rest_;   // before layer t, bound j: `lower` and the least reduced costs of what is undecided
+  std::size_t n_, n_bounds_;
+  std::vector<Coarse> least_;  // node v, bound j: the least reduced cost
+  std::vector<Coarse> rest_;   // before layer t, bound j: `lower` and the least reduced costs of what is undecided
   std::vector<StateTable> tables_;
   std::vector<Steps> steps_;
   Cost limit_ = 0;

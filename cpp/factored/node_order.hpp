@@ -1,7 +1,7 @@
 // The order in which nodes are decided. It changes no answer, but the number of states by orders of magnitude: what
 // counts is how many cheap arcs cross the frontier between decided and undecided nodes. Orders are found by simulated
-// annealing on an estimate of that, then compared by the states of real diagrams with smaller limits. Components are
-// decided one after the other. The same input gives the same order.
+// annealing on an estimate of that, then compared by the states of real diagrams with smaller limits, and improved node
+// by node. Components are decided one after the other. The same input gives the same order.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class NodeOrders {
     std::vector<Trial> trials;
     for (std::uint64_t seed = 1; seed <= kTrialsEach; ++seed)
       for (const double steepness : {0.7, 0.2, 0.4, 1.2, 2.0})
-        trials.push_back({std::make_unique<Deepening<W>>(candidates_, annealed(seed, steepness)), 0});
+        trials.push_back({std::make_unique<Deepening<W>>(candidates_, annealed(seed, steepness), limit), 0});
     for (const double part : {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}) {
       const Cost here = lowest + Cost(part * double(std::max<Cost>(0, limit - lowest)));
       std::size_t fewest = std::min(kMostSteps, allowed.steps);
@@ -87,15 +87,74 @@ class NodeOrders {
     }
     return trials.front().deepening->order();
   }
+  // The better of two orders, judged by their steps up to the same part of the limit.
+  std::vector<int> better(const std::vector<int>& a, const std::vector<int>& b, Cost lowest, Cost limit,
+                          const Allowance& allowed, base::ThrottledWatch& watch) const {
+    for (double part = kFirstPart; part < 1.0; part *= kPartGrowth) {
+      const std::size_t of_a = steps_up_to(a, part, lowest, limit, {allowed.bytes, kMostSteps}, watch);
+      const std::size_t of_b = steps_up_to(b, part, lowest, limit, {allowed.bytes, kMostSteps}, watch);
+      if (of_a == kTooMany || of_b == kTooMany) return of_a <= of_b ? a : b;
+    }
+    return a;
+  }
+  // An order with fewer steps than this one, if any is found: nodes are moved one at a time, within their component,
+  // and what takes fewer steps is retained. Trials are short at first, up to a small part of the limit, then longer.
+  // They take about `most_steps` in all.
+  std::vector<int> improved(std::vector<int> order, Cost lowest, Cost limit, const Allowance& allowed,
+                            std::size_t most_steps, base::ThrottledWatch& watch) const {
+    std::vector<std::size_t> begin(n_), end(n_);  // of the component of each position
+    for (std::size_t t = 0; t < n_; ++t)
+      begin[t] = t > 0 && component_[std::size_t(order[t])] == component_[std::size_t(order[t - 1])] ? begin[t - 1] : t;
+    for (std::size_t t = n_; t-- > 0;) end[t] = t + 1 < n_ && begin[t + 1] == begin[t] ? end[t + 1] : t + 1;
+    RandomNumbers random(1);
+    for (const std::size_t trial_steps : kTrialSteps) {
+      double part = kFirstPart;
+      std::size_t fewest = 0;
+      for (; part < 1.0; part *= kPartGrowth) {
+        fewest = steps_up_to(order, part, lowest, limit, {allowed.bytes, 10 * trial_steps}, watch);
+        if (fewest >= trial_steps) break;
+      }
+      if (fewest == kTooMany) continue;
+      for (std::size_t k = 0, n_done = 0; 3 * n_done < most_steps && k < kMostMoves; ++k) {
+        const std::size_t from = random.below(n_), to = begin[from] + random.below(end[from] - begin[from]);
+        if (from == to) continue;
+        std::vector<int> other = order;
+        other.erase(other.begin() + std::ptrdiff_t(from));
+        other.insert(other.begin() + std::ptrdiff_t(to), order[from]);
+        const std::size_t steps = steps_up_to(other, part, lowest, limit, {allowed.bytes, fewest}, watch);
+        n_done += std::min(steps, fewest);
+        if (steps >= fewest) continue;
+        fewest = steps;
+        order = std::move(other);
+      }
+    }
+    return order;
+  }
 
  private:
+  // How many steps an order takes up to a part of the limit, in two stages.
+  std::size_t steps_up_to(const std::vector<int>& order, double part, Cost lowest, Cost limit, const Allowance& allowed,
+                          base::ThrottledWatch& watch) const {
+    Deepening<W> deepening(candidates_, order, limit);
+    std::size_t sum = 0;
+    for (const double share : {0.6, 1.0}) {
+      const Cost here = std::min(limit, lowest + Cost(share * part * double(std::max<Cost>(0, limit - lowest))));
+      const bool is_done = deepening.stage(here, {allowed.bytes, allowed.steps - sum}, watch);
+      sum += deepening.n_steps();
+      if (!is_done || sum >= allowed.steps) return kTooMany;
+    }
+    return sum;
+  }
+
   struct Trial {
     std::unique_ptr<Deepening<W>> deepening;
     std::size_t steps;
   };
   static constexpr std::size_t kTooMany = ~std::size_t(0) / 2;
   static constexpr std::uint64_t kTrialsEach = 2;
-  static constexpr std::size_t kMostSteps = 50'000;
+  static constexpr std::size_t kMostSteps = 50'000, kMostMoves = 2'000;
+  static constexpr std::size_t kTrialSteps[] = {1'000, 4'000, 16'000};
+  static constexpr double kFirstPart = 0.15, kPartGrowth = 1.2;
 
   // The sum over the layers of exp(steepness * the cheap arcs' ends that the frontier holds), as a logarithm.
   double estimate(const std::vector<int>& block, double steepness, std::vector<double>& open) const {

@@ -174,7 +174,7 @@ class NetworkCounter:
         max_steps: int,
         searches_order: bool,
         watch: Callable[[float], bool] | None,
-    ) -> tuple[Literal["complete", "too_large", "stopped"], NDArray[np.int64]]: ...
+    ) -> tuple[Literal["complete", "too_large", "stopped"], NDArray[np.int64], float]: ...
     def add(
         self,
         chosen: NDArray[np.int64],

@@ -40,7 +40,7 @@ def problem_of(costs, epsilon, unit, watch=None, n_threads=1, **options):
 
 
 def count(costs, epsilon, unit="networks", max_steps=1 << 20, **options):
-    return count_credible(problem_of(costs, epsilon, unit, **options), max_steps)
+    return count_credible(problem_of(costs, epsilon, unit, **options), max_steps, 4 * max_steps)
 
 
 def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=None):
@@ -52,7 +52,7 @@ def core_count(costs, width, *, with_classes=False, max_bytes=1 << 30, watch=Non
     counter = _core.NetworkCounter(offsets, beyond, masks, int(known.sum()), width, with_classes, max_bytes)
     no_reduced = np.zeros((0, len(beyond)), dtype=np.int64)
     ends, no_lowers = np.array([0, len(beyond)]), np.zeros((1, 0), dtype=np.int64)
-    outcome, _ = counter.add_whole(np.arange(len(beyond)), ends, no_lowers, no_reduced, 1 << 62, False, watch)
+    outcome, *_ = counter.add_whole(np.arange(len(beyond)), ends, no_lowers, no_reduced, 1 << 62, False, watch)
     return counter.count(None if outcome == "complete" else 0, outcome == "stopped", watch)
 
 
@@ -278,6 +278,34 @@ def test_bounds_learned_from_states_prove_more_of_them():
     before, after = (np.array([bound_on(search, some, prefix) for prefix in prefixes]) for some in (root, branch))
     assert (after > before + 0.1).sum() > len(prefixes) / 4
     assert (after >= np.minimum(before, search.collection.limit()) - 1e-6).all()
+
+
+@given(st.integers(2, 4), st.integers(0, 2**32), st.integers(0, 50), st.integers(0, 400))
+@examples(60)
+def test_bounds_in_coarse_steps_lose_no_network(n, seed, n_bits, place):
+    """The limit is the cost of a network, to the last bit, and bounds beside the costs are as large as they may be."""
+    random = np.random.default_rng(seed)
+    costs = [
+        {parents: float(random.integers(0, 2**n_bits, endpoint=True)) for parents in oracle.all_parent_sets(n, v)}
+        for v in range(n)
+    ]
+    totals = sorted(int(cost_of(dag, costs)) for dag in oracle.credible_dags(n, costs, math.inf))
+    limit = totals[min(place, len(totals) - 1)]
+    offsets, floats, masks = arrays(costs)
+    least = np.repeat(floats[offsets[:-1]], np.diff(offsets)).astype(np.int64)
+    beyond, base = floats.astype(np.int64) - least, int(floats[offsets[:-1]].sum())
+    counter = _core.NetworkCounter(offsets, beyond, masks, totals[0] - base, limit - totals[0], False, 1 << 30)
+    lowers = np.array([[totals[0] - base, 0, -(1 << 50)]])
+    reduced = np.array([beyond * 0, (beyond * random.random(len(beyond))).astype(np.int64), beyond])
+    ends = np.array([0, len(beyond)])
+    for max_steps in (1, 2, 4, 1 << 62):  # what is too large is tried again, with orders that may be better
+        outcome, *_ = counter.add_whole(np.arange(len(beyond)), ends, lowers, reduced, max_steps, True, None)
+        if outcome == "complete":
+            break
+    found = counter.count(None, False, None)
+    assert (found.best, found.limit) == (totals[0] - base, limit - base)
+    for part in (limit, limit - 1, totals[0]):
+        assert integer(found.count_up_to(part - base)) == sum(total <= part for total in totals)
 
 
 def whole_costs(n, seed):

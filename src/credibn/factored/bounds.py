@@ -21,11 +21,11 @@ from credibn.search.exploration import Exploration
 from credibn.search.relaxation import Bound, Flags, Floats, Positions
 
 _SEED = 1
-_LIVE = 24
-"""Bounds that counting gets: each costs time for every state."""
+LIVE, LIVE_OF_WHOLE = 24, 128
+"""Bounds that counting gets: each costs time for every state, and for every branch of what it bounds."""
 _TRIED = 24
-_MOST_PREFIXES = 200
-"""By which bounds are chosen, the newest ones."""
+_PREFIXES_EACH = 8
+"""For each of these bounds: by which they are chosen, the newest ones."""
 _MOST_OPEN = 8_000
 """With more open candidates, every further linear program takes too long."""
 _COVERAGE = (0.15, 0.3, 0.6, 1.0)
@@ -66,12 +66,12 @@ class Branch:
             self, duals=duals, lowers=self.lowers[chosen], margins=self.margins[chosen], reduced=self.reduced[chosen]
         )
 
-    def in_steps(self, grid: Grid) -> tuple[Positions, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the open candidates, and the bounds in steps of a grid, rounded down."""
+    def in_steps(self, grid: Grid, n_live: int = LIVE) -> tuple[Positions, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the open candidates, and the first bounds in steps of a grid, rounded down."""
         chosen = np.flatnonzero(self.is_open)
         # With the margins that cover the rounding of both, twice: once for the difference from the base.
-        lowers = np.floor((self.lowers - grid.base - 2 * self.margins) / grid.step)[:_LIVE] - 1 - grid.rounding
-        reduced = np.floor(np.maximum(self.reduced[:_LIVE, chosen], 0.0) / grid.step)
+        lowers = np.floor((self.lowers - grid.base - 2 * self.margins) / grid.step)[:n_live] - 1 - grid.rounding
+        reduced = np.floor(np.maximum(self.reduced[:n_live, chosen], 0.0) / grid.step)
         is_useful = lowers > -LARGEST
         # What the core cannot add up becomes less, which is a bound too; at the least, no cost in steps is below 0.
         lowers = np.where(is_useful, np.minimum(lowers, LARGEST), 0.0)
@@ -130,7 +130,9 @@ def tightened(search: Exploration, branch: Branch) -> Branch | None:
     return bounded(search, is_open, [_dual_of(strongest), *branch.duals], branch.prefixes)
 
 
-def refined(search: Exploration, branch: Branch, prefixes: Positions) -> tuple[Branch | None, float]:
+def refined(
+    search: Exploration, branch: Branch, prefixes: Positions, n_live: int = LIVE
+) -> tuple[Branch | None, float]:
     """Return a branch with the dual values that prove most about states of its diagram; None: it has no network.
 
     Also return how many of the prefixes were proven to lead to no network, as a share.
@@ -148,9 +150,9 @@ def refined(search: Exploration, branch: Branch, prefixes: Positions) -> tuple[B
         bound = search.relaxation.solve()
         n_proven += bound.lower > search.collection.limit()
         duals.append(_dual_of(bound))
-    known = np.concatenate([branch.prefixes, prefixes])[-_MOST_PREFIXES:]
+    known = np.concatenate([branch.prefixes, prefixes])[-_PREFIXES_EACH * n_live :]
     found = bounded(search, branch.is_open, duals, known)
-    better = None if found is None else found.with_bounds(_best_for_prefixes(search, found))
+    better = None if found is None else found.with_bounds(_best_for_prefixes(search, found, n_live))
     return better, n_proven / max(1, len(prefixes))
 
 
@@ -171,7 +173,7 @@ def completions(search: Exploration, is_open: Flags, prefix: Positions) -> Flags
     return opened
 
 
-def _best_for_prefixes(search: Exploration, branch: Branch) -> list[int]:
+def _best_for_prefixes(search: Exploration, branch: Branch, n_live: int) -> list[int]:
     """Choose bounds one after the other, each the one that adds most to what is proven about the prefixes."""
     limit, chosen = search.collection.limit(), np.flatnonzero(branch.is_open)
     first = np.searchsorted(chosen, search.offsets[:-1])
@@ -182,14 +184,14 @@ def _best_for_prefixes(search: Exploration, branch: Branch) -> list[int]:
         row[:] = branch.lowers + np.minimum.reduceat(reduced, first, axis=1).sum(axis=1)
     values = np.minimum(values, limit)
     best, proven = [0], values[:, 0]
-    while len(best) < min(_LIVE, len(branch.duals)):
+    while len(best) < min(n_live, len(branch.duals)):
         gains = (np.maximum(values, proven[:, np.newaxis]) - proven[:, np.newaxis]).sum(axis=0)
         best.append(int(gains.argmax()))
         if gains[best[-1]] <= 0.0:
             break
         proven = np.maximum(proven, values[:, best[-1]])
     rest = [j for j in range(len(branch.duals)) if j not in best]
-    return [*best, *rest][:_LIVE]
+    return [*best, *rest][:n_live]
 
 
 def bounded(search: Exploration, is_open: Flags, duals: list[Dual], prefixes: Positions | None = None) -> Branch | None:
@@ -239,7 +241,7 @@ def _choose(lowers: Floats, reduced: Floats, limit: float) -> list[int]:
     worth = np.minimum(1.0, reduced / width) * np.exp(-(lowers.max() - lowers) / width)[:, np.newaxis]
     chosen: list[int] = [0]
     covered, total = worth[0], worth[0].copy()
-    while len(chosen) < min(_LIVE, len(lowers)):
+    while len(chosen) < min(LIVE, len(lowers)):
         gains = np.maximum(worth - covered, 0).sum(axis=1)
         gains += 0.1 * np.maximum(worth - 0.5 * total / len(chosen), 0).sum(axis=1)
         gains[chosen] = -1.0

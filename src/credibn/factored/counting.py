@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credibn import _core
-from credibn.factored.bounds import Branch, bounded, refined, tightened, whole
+from credibn.factored.bounds import LIVE, LIVE_OF_WHOLE, Branch, bounded, refined, tightened, whole
 from credibn.factored.branching import split
 from credibn.factored.grid import Grid, grid_of
 from credibn.search.collection import new_collection, tally_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "factored"
 _LIMITS_AT_A_TIME = 32
-_MAX_STEPS = 320_000
+_MAX_STEPS = 560_000
 """Of a branch, in one stage: some seconds."""
 _GROUP = 64
 """Branches whose diagrams are built at a time, by several threads."""
@@ -37,12 +37,16 @@ _FEW_STEPS = 5_000
 """Less than better bounds cost."""
 _GROWTH, _ATTEMPTS = 4, 2
 """How many times more steps are allowed when attempts with better bounds, this many, took too many."""
-_FOR_WHOLE = 4
-"""How many times more steps the whole may take than a branch: branches repeat what they have in common."""
-_SEARCH_ORDER = (4, 6, 8)
-"""Attempts before which a better order of the nodes is looked for: that pays when the bounds are good."""
+_MOST_FOR_WHOLE = 200_000_000
+"""Steps of the whole, where better bounds save many of them: some minutes."""
+_SURE_FOR_WHOLE = 4
+"""How many times more steps than a branch the whole may take before it must be known how many it takes."""
+_FIRST_SEARCH = 4
+"""The attempt from which on a better order of the nodes is looked for: that pays when the bounds are good."""
 _MANY_PROVEN = 0.5
 """Of the states looked at: where fewer lead to no network, better bounds save the whole little, and branches more."""
+_MANY_CANDIDATES = 20
+"""Of a node, on average: with more, there would be too many branches, since each takes only one of them."""
 _SOME_PROVEN = 0.25
 """Of the states of a branch: where fewer lead to no network, better bounds cost more than they save."""
 _FIRST_SAMPLE = 4
@@ -218,10 +222,13 @@ class Counting:
     statistics: Mapping[str, object] = field(default_factory=dict)
 
 
-def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Counting:
+def count_credible(
+    problem: SearchProblem, max_steps: int = _MAX_STEPS, most_for_whole: int = _MOST_FOR_WHOLE
+) -> Counting:
     """Count the networks within epsilon of the optimum; with classes where the problem asks for classes.
 
-    Where the diagram of a branch takes more than `max_steps`, the branch is split.
+    Where the diagram of a branch takes more than `max_steps`, the branch is split; the whole, where it seems to take
+    more than `most_for_whole`.
     """
     collection = new_collection(problem)
     search = Exploration(problem, collection)
@@ -249,7 +256,7 @@ def count_credible(problem: SearchProblem, max_steps: int = _MAX_STEPS) -> Count
         problem.unit == "classes" and _members_cost_the_same(problem.offsets, grid.costs, problem.masks),
         max_bytes,
     )
-    branches = _Branches(search, grid, chosen, counter, max_steps, max_bytes)
+    branches = _Branches(search, grid, chosen, counter, max_steps, most_for_whole, max_bytes)
     unexplored = branches.add_all(root)
     counted = counter.count(unexplored, search.is_stopped, lambda _: problem.run("counting", 1.0))
     statistics = {
@@ -288,6 +295,7 @@ class _Branches:
     candidates: NDArray[np.int64]  # of the diagram, as positions among all
     counter: _core.NetworkCounter
     max_steps: int
+    most_for_whole: int
     max_bytes: int
     n_done: int = 0
     share_done: float = 0.0
@@ -312,22 +320,29 @@ class _Branches:
 
     def _add_whole(self, root: Branch) -> Branch | None:
         """Add all networks; where that takes too many steps even with better bounds, return these."""
-        for attempt, max_steps in enumerate(self._allowances(_FOR_WHOLE * self.max_steps)):
-            outcome, prefixes = self.counter.add_whole(
-                *self._inputs([root]), max_steps, attempt in _SEARCH_ORDER, self._watch
+        has_few = root.is_open.sum() < _MANY_CANDIDATES * self.search.n
+        n_live = LIVE if has_few else LIVE_OF_WHOLE
+        is_for_long, last_steps = _SURE_FOR_WHOLE * self.max_steps, 0
+        for attempt, max_steps in enumerate(self._allowances(self.most_for_whole)):
+            search_order = attempt >= _FIRST_SEARCH and max_steps > last_steps
+            outcome, prefixes, n_expected = self.counter.add_whole(
+                *self._inputs([root], n_live), max_steps, search_order, self._watch
             )
             if outcome == "complete":
                 self.n_done += 1
                 return None
             if outcome == "stopped":
                 break
-            better, share_proven = refined(self.search, root, self._among_all(prefixes))
+            better, share_proven = refined(self.search, root, self._among_all(prefixes), n_live)
             if better is None:
                 return None
             root = better
-            if attempt >= _SEARCH_ORDER[0] and share_proven < _MANY_PROVEN:
+            if max_steps >= is_for_long and n_expected > self.most_for_whole:
                 break
-        return root
+            if attempt >= _FIRST_SEARCH and has_few and share_proven < _MANY_PROVEN:
+                break
+            last_steps = max_steps
+        return root.with_bounds(list(range(min(LIVE, len(root.duals)))))
 
     def _allowances(self, most: int) -> list[int]:
         """Return how many steps the attempts may take: few at first, since better bounds save most of them."""
@@ -335,7 +350,8 @@ class _Branches:
         allowed = [min(most, _FEW_STEPS)]
         while allowed[-1] < most:
             allowed.append(min(most, _GROWTH * allowed[-1]))
-        return [max_steps for max_steps in allowed for _ in range(_ATTEMPTS)]
+        n_attempts = [_ATTEMPTS if max_steps <= _SURE_FOR_WHOLE * self.max_steps else 1 for max_steps in allowed]
+        return [max_steps for max_steps, n in zip(allowed, n_attempts, strict=True) for _ in range(n)]
 
     def _split(self, branch: Branch, share: float, level: int) -> list[list[_Task]]:
         """Return the branches of a branch, in groups, the first to be done last; none where it is time to stop."""
@@ -387,9 +403,9 @@ class _Branches:
         self.n_done += sum(outcome == "complete" for outcome, _ in added)
         return list(added)
 
-    def _inputs(self, branches: list[Branch]) -> tuple[Positions, Positions, Positions, Positions]:
+    def _inputs(self, branches: list[Branch], n_live: int = LIVE) -> tuple[Positions, Positions, Positions, Positions]:
         """Return the open candidates of branches, where those of each begin, and their bounds."""
-        inputs = [branch.in_steps(self.grid) for branch in branches]
+        inputs = [branch.in_steps(self.grid, n_live) for branch in branches]
         n_bounds = max(len(lowers) for _, lowers, _ in inputs)  # where there are fewer, the first one comes again
         rows = [np.where(np.arange(n_bounds) < len(lowers), np.arange(n_bounds), 0) for _, lowers, _ in inputs]
         return (
