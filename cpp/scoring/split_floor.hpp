@@ -5,7 +5,7 @@
 // center, and adds its weight to the cost, unless Q meets D. And each q of Q splits rows of one value of the child, at
 // ln r for each new cell, and divides the prior mass of mixed cells: that is its capacity. Weights are paid for as long
 // as no variable pays more than its capacity. So either Q misses D, and the weight is due; or the capacity of a member
-// of Q is, which is no less. What is left of a capacity is due too if its variable is added.
+// of Q is, which is no less. The unused part of a capacity is due too if its variable is added.
 #pragma once
 
 #include <algorithm>

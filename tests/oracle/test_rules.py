@@ -453,7 +453,7 @@ def excess(a, counts):
 
 
 def split_bound(rows, arities, node, parents, addable, ess):
-    """Rule 9, as the guarantees define it: the bound, and what is left of the capacity of each variable."""
+    """Rule 9, as the guarantees define it: the bound, and the unused capacity of each variable."""
     r, a = arities[node], ess / math.prod(arities[p] for p in parents)
     mixing = {q: math.log(arities[q]) - math.log((1 + a) / (1 + a / arities[q])) for q in addable}
     capacity, bound, weights = dict.fromkeys(addable, 0.0), 0.0, []
@@ -500,7 +500,7 @@ def split_bound(rows, arities, node, parents, addable, ess):
 @examples(25)
 @given(table=tables_for_bounds())
 def test_rule_nine_bounds_every_superset_within_a_suffix(ess, table):
-    """cost(S + Q) is at least the bound, and what is left of the capacities of Q."""
+    """cost(S + Q) is at least the bound, and the unused part of the capacities of Q."""
     rows, arities = table.rows, table.arities
     for node, parents, above in nontrivial_families(table):
         for most in above:

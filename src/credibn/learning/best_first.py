@@ -61,7 +61,7 @@ def find_best(
                     break
                 if kind == "classes" and not counted.rows.are_classes_counted:
                     return find(call, table, epsilon, **quota)
-                best = _best_of(call, counted, table, kind, count)
+                best = _best_of(call, counted, table, kind, count, is_all=len(parts) == 1)
                 if best is not None:
                     return best
                 parts = parts[1:]
@@ -73,11 +73,17 @@ def find_best(
         return find(call, table, epsilon, **quota)  # there are fewer, or the run was stopped before one was known
 
 
-def _best_of(call: Learning, counted: Answer, table: ScoreTable, kind: Kind, count: int) -> Answer | None:
-    """Return the best of what was counted as a list, its parent sets by a larger table; None where there are fewer."""
+def _best_of(
+    call: Learning, counted: Answer, table: ScoreTable, kind: Kind, count: int, *, is_all: bool
+) -> Answer | None:
+    """Return the best of what was counted as a list, its parent sets by a larger table.
+
+    None where there are fewer, or just as many and it is not known whether there are more within epsilon.
+    """
     rows = counted.rows
     assert isinstance(rows, FactoredStructures)
-    if (rows.n_networks if kind == "networks" else rows.n_classes) < count:
+    n_counted = rows.n_networks if kind == "networks" else rows.n_classes
+    if n_counted < count + (not is_all):
         return None
     best = _networks(call, counted, count) if kind == "networks" else rows.best_classes(counted.table, count)
     if kind == "classes" and len(best) < count:
@@ -89,7 +95,7 @@ def _best_of(call: Learning, counted: Answer, table: ScoreTable, kind: Kind, cou
     if rows.networks.n_networks(gap) <= MOST_LISTED:
         answer = listed_from(call, replace(counted, rows=rows.within(gap, 0.0)), gap) or answer
     masks = masks_of(counted.table, answer.rows.choices)
-    found = replace(counted.found, is_cut=True)
+    found = replace(counted.found, is_cut=not is_all or n_counted > count)
     return replace(answer, table=table, found=found, rows=replace(answer.rows, choices=choices_of(table, masks)))
 
 
