@@ -52,9 +52,11 @@ Component = tuple[tuple[int, int], ...]
 def count_collider_patterns(credible_set: CredibleSet, *, most_rows: int = 1_000_000) -> int | None:
     """Return how many collider patterns the networks of a set have, exactly; None where it has more rows than this.
 
+    Also None where the networks were counted, not listed.
+
     Raises `TooLargeError` when more than 252 variables are joined by undirected edges other than a tree.
     """
-    if len(credible_set.structures) > most_rows:
+    if not credible_set.structures.is_listed or len(credible_set.structures) > most_rows:
         return None
     return _count_by_class(credible_set) if credible_set.structures.class_of is None else _count_listed(credible_set)
 

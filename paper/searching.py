@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
-
 from credibn import CredibleSet, Dataset, ScoreTable, learn, score_parent_sets
 from credibn.errors import TimeLimitError, TooLargeError
 from paper.collider_patterns import count_collider_patterns
@@ -86,16 +84,18 @@ def count_credible(
 ) -> Answer:
     """Count the credible networks, their classes and, where these are at most `most_rows`, their collider patterns."""
     found = search(learn, data, deadline, progress, **options)
-    highest, certain = found.optimal_score, found.structures
+    highest = found.optimal_score
     if not found.is_optimum_proven and found.unexplored_bound is not None:
         highest = found.unexplored_bound  # only what is credible even if the optimum is as high as this is certain
-        certain = certain.first(int(np.count_nonzero(certain.scores >= highest - found.epsilon)))
+    gap = found.epsilon - (highest - found.optimal_score)
+    networks, classes = found.count_within(gap) if gap >= 0 else (0, 0)
+    networks_found, classes_found = found.count_within(found.epsilon)
     answer = outcome(found, data) | {
-        "networks": max(certain.n_networks, 1),  # the optimum, known or not
-        "classes": max(certain.n_classes, 1),
+        "networks": max(networks, 1),  # the optimum, known or not
+        "classes": None if classes is None else max(classes, 1),
         "patterns": None,
-        "networks_found": found.n_networks,
-        "classes_found": found.n_classes,
+        "networks_found": networks_found,
+        "classes_found": classes_found,
         "optimum_at_most": None if highest == math.inf else highest,
     }
     if found.complete:

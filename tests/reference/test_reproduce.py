@@ -17,10 +17,10 @@ import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
 
-from credibn import write_network
+from credibn import read_data, write_network
 from credibn.cli.app import app
 from credibn.errors import OptionError, TimeLimitError, TooLargeError
-from credibn.examples import example_network, tic_tac_toe
+from credibn.examples import example_network, sample_asia, tic_tac_toe
 from paper import cli, run, samples, searching
 from paper.experiment import Samples, compute
 from paper.experiments import table1
@@ -302,6 +302,18 @@ def test_ctrl_c_inside_a_task_leaves_no_record_of_it(folder, tmp_path, monkeypat
     assert outcome.was_interrupted
     assert outcome.n_computed == 0
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_set_that_is_counted_gives_the_numbers_of_its_list():
+    data = read_data(sample_asia())
+    listed, counted = (
+        searching.count_credible(data, None, None, bayes_factor=20, engine=engine)
+        for engine in ("dynamic_programming", "factored")
+    )
+    for what in ("complete", "networks", "classes", "networks_found", "classes_found", "best_score"):
+        assert counted[what] == listed[what]
+    assert (counted["networks"], counted["classes"]) == (35, 8)
+    assert (listed["patterns"] >= 8, counted["patterns"]) == (True, None)
 
 
 def test_a_time_limit_is_recorded_and_a_longer_one_tries_again(folder, tmp_path):
