@@ -251,59 +251,83 @@ class Descent {
     }
   }
 
-  // All sets below the child `which`. They are the given `share` of the task, of which `done` came before.
-  void enter(int depth, std::size_t which, double done, double share) {
-    if (!may_enter(depth, which)) return;
+  // All sets below the child `which`. They are the given `share` of the task, of which `done` came before. False if
+  // rule 9 shows that none of them is credible.
+  bool enter(int depth, std::size_t which, double done, double share) {
+    if (!may_enter(depth, which)) return true;
     stop_.check();
     if (share > kNoticeable) progress_->set(done);
     move_to(depth, which);
-    if (levels_[std::size_t(depth) + 1].addable.empty()) return;
-    const bool has_rows = tries_splits(depth, which);
-    if (has_rows && !drop_splitters(depth, which)) return;
-    if (ends_below(depth + 1)) return score_leaves(depth, which);
+    if (levels_[std::size_t(depth) + 1].addable.empty()) return true;
+    const std::size_t n_addable = levels_[std::size_t(depth) + 1].addable.size();
+    const bool has_rows = tries_splits(n_addable) && trials_.is_due(n_addable);
+    if (has_rows && !has_addable(depth, which)) return false;
+    if (ends_below(depth + 1)) {
+      score_leaves(depth, which);
+      return true;
+    }
     count(depth, which);
     score_children(depth + 1, true);
     const int last = last_to_enter(depth + 1);
-    if (last < 0) return;
+    if (last < 0) return true;
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const std::size_t position = from.open[which].position;
     if (!needs_rows(position) && !has_rows) refine_by(from.partition, order_[position], to.partition);
     raise_floors(depth + 1, last);
-    share /= double(to.open.size());
-    for (std::size_t c = 0; c < to.open.size(); ++c) enter(depth + 1, c, done + double(c) * share, share);
+    enter_children(depth + 1, done, share);
+    return true;
+  }
+  void enter_children(int depth, double done, double share) {
+    Level& level = levels_[std::size_t(depth)];
+    share /= double(level.open.size());
+    int n_in_vain = 0;
+    for (std::size_t c = 0; c < level.open.size(); ++c) {
+      n_in_vain = enter(depth, c, done + double(c) * share, share) ? 0 : n_in_vain + 1;
+      if (n_in_vain < kManyInVain || !tries_splits(level.open.size() - c - 1)) continue;
+      drop_splitters(level, level.dropped, level.open, c + 1, true);
+      n_in_vain = 0;
+    }
   }
 
-  // Whether to try rule 9 on the sets below the child `which`. It takes longer than to count the sets where few
-  // variables are left to be added, or where rule 7 fails by little.
-  bool tries_splits(int depth, std::size_t which) const {
-    if (!problem_.rules.splits || !is_bdeu() || !splits_.is_available()) return false;
-    if (levels_[std::size_t(depth) + 1].addable.size() < std::min(kManyAddable, order_.size() / 2)) return false;
-    const Level& level = levels_[std::size_t(depth)];
-    const Child& child = level.open[which];
-    return !rules::bound_exceeds(
-        subtree_bound(level, child.position, child.cells, child.entropy_floor, child.mixed_floor) + kWideMargin,
-        child.best, problem_.slack());
+  // Whether rule 9 may pay where this many variables may be added: the sets of few are counted sooner.
+  bool tries_splits(std::size_t n_addable) const {
+    return problem_.rules.splits && is_bdeu() && splits_.is_available() &&
+           n_addable >= std::min(kManyAddable, order_.size() / 2);
   }
-  // Rule 9: drops the variables that no credible set below the child `which` adds to it. False if all are dropped.
-  // Leaves the rows of the cells of the child's set.
-  bool drop_splitters(int depth, std::size_t which) {
+  // Whether rule 9 leaves a variable that may be added to the child `which`. Leaves the rows of the child's cells.
+  bool has_addable(int depth, std::size_t which) {
     const Level& from = levels_[std::size_t(depth)];
     Level& to = levels_[std::size_t(depth) + 1];
     const std::uint64_t n_single =
         from.dropped + refine_by(from.partition, order_[from.open[which].position], to.partition);
-    costs_.trim();
-    for (std::size_t n_before = 0; n_before != to.addable.size() && !to.addable.empty();) {
-      n_before = to.addable.size();
-      splits_.start();
-      for (const Addable& last : to.addable) splits_.allow(last.position, edge_cost(order_[last.position]));
-      const double bound = to.prior + splits_.compute(to.partition, n_single, terms_.of(to.configurations),
-                                                      problem_.score.parameter / to.configurations);
-      std::erase_if(to.addable, [&](const Addable& last) {
-        return rules::bound_exceeds(bound + splits_.rest(last.position), last.best, problem_.slack());
-      });
-    }
+    const std::size_t n_addable = to.addable.size();
+    drop_splitters(to, n_single, to.addable, 0, false);
+    trials_.add(n_addable, to.addable.empty());
     return !to.addable.empty();
+  }
+  // Rule 9: drops those of `variables`, from `first` on, that no credible set adds, alone or `with_another` of them, to
+  // the set of `level`, which has `n_single` cells of a single row beside its partition.
+  template <class Variable>
+  void drop_splitters(const Level& level, std::uint64_t n_single, std::vector<Variable>& variables, std::size_t first,
+                      bool with_another) {
+    costs_.trim();
+    const Terms& terms = terms_.of(level.configurations);
+    for (std::size_t n_before = 0; n_before != variables.size() && first < variables.size();) {
+      n_before = variables.size();
+      const auto begin = variables.begin() + std::ptrdiff_t(first);
+      splits_.start();
+      for (auto v = begin; v != variables.end(); ++v) splits_.allow(v->position, edge_cost(order_[v->position]));
+      const double bound = level.prior + splits_.compute(level.partition, n_single, terms,
+                                                         problem_.score.parameter / level.configurations);
+      variables.erase(std::remove_if(begin, variables.end(),
+                                     [&](const Variable& v) {
+                                       const double due = splits_.rest(v.position) +
+                                                          (with_another ? splits_.least_other_rest(v.position) : 0.0);
+                                       return rules::bound_exceeds(bound + due, v.best, problem_.slack());
+                                     }),
+                      variables.end());
+    }
   }
 
   // Whether all children of the set at `depth` are leaves: no set that holds two of them can be credible. Called before
@@ -575,13 +599,14 @@ class Descent {
   std::vector<Level> levels_;
   double penalised_ = 0.0, penalty_ = 0.0;  // a number of configurations, and its penalty
   double prior_reward_ = 0.0, log_arity_ = 0.0, most_entropy_ = 0.0;
-  static constexpr std::size_t kManyAddable = 12;
-  static constexpr double kWideMargin = 20.0;  // in nats; rule 9 is not tried where rule 7 fails by less
+  static constexpr std::size_t kManyAddable = 6;
+  static constexpr int kManyInVain = 2;        // children in a row that rule 9 closes
   static constexpr double kNoticeable = 1e-4;  // smaller shares of a task are not reported
   TaskProgress* progress_ = nullptr;
   std::size_t path_positions_[256] = {};
   std::vector<double> small_;  // [p * n + q]: the least cost known for the free parents p < q; p = q: for p alone
   int last_wide_ = -1;
+  SplitTrials trials_;
 
  public:
   Candidates found;

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "scoring/suffix_floor.hpp"
@@ -79,10 +80,15 @@ class SplitFloor {
       exhausted_ |= capacity == 0.0 ? rest & -rest : 0;
     }
     for (const auto& items : items_) pay(items);
+    find_least_rests();
     return sum_ - double(n_errors_) * (term_error_ + kRounding * std::abs(sum_));
   }
   // By how much the bound is higher for the sets that add the variable at `position`.
   double rest(std::size_t position) const { return capacity_[rows_.first_bit(position)]; }
+  // The least that another variable adds to that.
+  double least_other_rest(std::size_t position) const {
+    return rows_.first_bit(position) == least_ ? second_rest_ : capacity_[least_];
+  }
 
  private:
   static constexpr double kRounding = 1e-15;
@@ -190,7 +196,7 @@ class SplitFloor {
       if (atom.counts[v] == 0) continue;
       weight += double(atom.counts[v]) * weights[v];
       const std::uint64_t fresh = atom.differences & ~seen[v].differences;
-      if (fresh != 0 && seen[v].any) capacity_[least_capacity(fresh)] += log_arity_;
+      if (fresh != 0 && seen[v].any) capacity_[std::size_t(std::countr_zero(fresh))] += log_arity_;
       seen[v] = {true, seen[v].differences | fresh};
     }
     if (weight > 0.0) items_[size - 1].push_back({weight, atom.differences});
@@ -212,12 +218,6 @@ class SplitFloor {
     const std::uint64_t but_one = differences & (differences - 1);
     return std::size_t(differences != 0) + (but_one != 0) + ((but_one & (but_one - 1)) != 0);
   }
-  std::size_t least_capacity(std::uint64_t set) const {
-    auto least = std::size_t(std::countr_zero(set));
-    for (set &= set - 1; set != 0; set &= set - 1)
-      if (capacity_[std::countr_zero(set)] < capacity_[least]) least = std::size_t(std::countr_zero(set));
-    return least;
-  }
 
   void pay(const std::vector<Item>& items) {
     for (const Item& item : items) {
@@ -234,6 +234,16 @@ class SplitFloor {
     }
   }
 
+  void find_least_rests() {
+    double least = std::numeric_limits<double>::infinity();
+    second_rest_ = least;
+    for (std::uint64_t rest = allowed_; rest != 0; rest &= rest - 1) {
+      const auto q = std::size_t(std::countr_zero(rest));
+      second_rest_ = std::min(second_rest_, std::max(least, capacity_[q]));
+      if (capacity_[q] < least) least = capacity_[least_ = q];
+    }
+  }
+
   const SuffixOrder& rows_;
   const Code* codes_;
   const std::size_t arity_;
@@ -242,7 +252,8 @@ class SplitFloor {
   std::array<double, 64> arities_{}, mixing_{}, capacity_{};
   std::uint64_t allowed_ = 0;  // the first bits of the variables
   const Terms* terms_ = nullptr;
-  double sum_ = 0.0;
+  double sum_ = 0.0, second_rest_ = 0.0;  // the least rest but that of least_
+  std::size_t least_ = 0;
   std::uint64_t n_errors_ = 0, n_mixed_ = 0, exhausted_ = 0;
   static constexpr std::size_t kSizes = 4;
   std::array<std::vector<std::uint32_t>, kSizes> by_size_;  // atoms of a cell
@@ -250,6 +261,28 @@ class SplitFloor {
   std::vector<Atom<2>> atoms_2_;
   std::vector<Atom<4>> atoms_4_;
   std::vector<Atom<kMostChildStates>> atoms_;
+};
+
+// Whether rule 9 is worth a trial, by how often it closed sets to which as many variables may be added. Where it seldom
+// does, it is tried now and then.
+class SplitTrials {
+ public:
+  bool is_due(std::size_t n_addable) {
+    Trials& trials = by_addable_[std::min(n_addable, by_addable_.size() - 1)];
+    return kShare * trials.n_closed + kFew > trials.n_made || ++trials.n_skipped % kFew == 0;
+  }
+  void add(std::size_t n_addable, bool is_closed) {
+    Trials& trials = by_addable_[std::min(n_addable, by_addable_.size() - 1)];
+    ++trials.n_made;
+    trials.n_closed += is_closed;
+  }
+
+ private:
+  static constexpr std::uint64_t kShare = 2, kFew = 32;
+  struct Trials {
+    std::uint64_t n_made = 0, n_closed = 0, n_skipped = 0;
+  };
+  std::array<Trials, 64> by_addable_;
 };
 
 }  // namespace credibn::scoring

@@ -478,7 +478,7 @@ def split_bound(rows, arities, node, parents, addable, ess):
             varying, is_first = set(), True
             for d in sorted((d for d, v in zip(differences, values, strict=True) if v == k), key=len):
                 if d - varying and not is_first:
-                    capacity[min(d - varying, key=capacity.get)] += math.log(r)
+                    capacity[min(d - varying, key=addable.index)] += math.log(r)
                 varying, is_first = varying | d, False
         for q in addable:
             capacity[q] += mixing[q] * (sum(n > 0 for n in center) > 1)
