@@ -5,22 +5,16 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import oracle
-from credibn import ScoreTable, k_best_classes, k_best_networks, learn
+from credibn import k_best_classes, k_best_networks, learn
 from credibn.learning import any_size, best_first
 from profiles import examples
-from searching import TOLERANCE, equivalent_costs, random_costs
+from searching import TOLERANCE, equivalent_costs, random_costs, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:these scores do not say for which epsilon")
-
-
-def table_of(costs, **provenance):
-    listed = [[(-cost, parents) for parents, cost in of_node.items()] for of_node in costs]
-    names = [f"v{v}" for v in range(len(costs))]
-    return ScoreTable.from_candidates(names, listed, {"tolerance": TOLERANCE, **provenance})
 
 
 def networks_in_order(costs):
@@ -69,6 +63,7 @@ def test_the_k_best_networks_are_counted_with_their_ties(most_listed, n, seed, h
 
 @pytest.mark.parametrize("most_listed", [0, any_size.MOST_LISTED])
 @given(st.integers(1, 4), st.integers(0, 2**32), st.booleans(), st.integers(2, 12))
+@example(n=3, seed=0, has_ties=True, k=4)
 @examples(60)
 def test_the_k_best_classes_are_counted_with_their_ties(most_listed, n, seed, has_ties, k):
     costs = equivalent_costs(n, np.random.default_rng(seed), has_ties)
@@ -87,6 +82,7 @@ def test_the_k_best_classes_are_counted_with_their_ties(most_listed, n, seed, ha
 
 @pytest.mark.parametrize("most_listed", [0, any_size.MOST_LISTED])
 @given(st.integers(2, 4), st.integers(0, 2**32), st.booleans(), st.integers(2, 30))
+@example(n=2, seed=0, has_ties=False, most=3)  # just as many as there are
 @examples(40)
 def test_a_limit_on_networks_leaves_the_best_and_a_bound(most_listed, n, seed, has_ties, most):
     costs = random_costs(n, np.random.default_rng(seed), has_ties=has_ties)

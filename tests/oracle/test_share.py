@@ -9,19 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from credibn import ScoreTable, learn
+from credibn import learn
 from credibn._run import Run
 from credibn.errors import CredibnWarning
 from credibn.factored import count_credible
 from credibn.learning import credible_share, estimated_share
 from credibn.search import SearchProblem
 from profiles import examples
-from searching import TOLERANCE, arrays, random_costs
-
-
-def table_of(costs):
-    listed = [[(-cost, parents) for parents, cost in of_node.items()] for of_node in costs]
-    return ScoreTable.from_candidates([f"v{v}" for v in range(len(costs))], listed, {"tolerance": TOLERANCE})
+from searching import TOLERANCE, arrays, random_costs, table_of
 
 
 def costs_of_all(costs):

@@ -9,19 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from credibn import CredibleSet, ScoreTable, learn
+from credibn import CredibleSet, learn
 from credibn.errors import CredibnWarning, OptionError, TooLargeError
 from credibn.posterior import share_estimate
 from credibn.posterior.chains import Chains
 from credibn.posterior.share_estimate import N_CHAINS, ShareEstimate, estimate_share, forecast_share
 from profiles import examples, sampled
-from searching import TOLERANCE, random_costs
-
-
-def table_of(costs, **provenance):
-    listed = [[(-cost, parents) for parents, cost in of_node.items()] for of_node in costs]
-    names = [f"v{v}" for v in range(len(costs))]
-    return ScoreTable.from_candidates(names, listed, {"tolerance": TOLERANCE, **provenance})
+from searching import random_costs, table_of
 
 
 def all_networks(costs):

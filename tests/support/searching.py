@@ -3,7 +3,7 @@
 import numpy as np
 
 import oracle
-from credibn import _core
+from credibn import ScoreTable, _core
 from credibn._run import Run
 from credibn.search import SearchProblem, exploration
 from credibn.search.integer_program import IntegerProgram
@@ -19,6 +19,13 @@ def arrays(costs):
     flat = [pair for of_child in ordered for pair in of_child]
     masks = np.array([[mask >> 64 * w & (1 << 64) - 1 for w in range((n + 63) // 64)] for _, mask in flat], np.uint64)
     return offsets, np.array([cost for cost, _ in flat]), masks
+
+
+def table_of(costs, **provenance):
+    """The same costs as a table of scores, with what is known of them."""
+    listed = [[(-cost, parents) for parents, cost in of_node.items()] for of_node in costs]
+    names = [f"v{v}" for v in range(len(costs))]
+    return ScoreTable.from_candidates(names, listed, {"tolerance": TOLERANCE, **provenance})
 
 
 def random_costs(n, random, *, has_ties=False, share=1.0):
